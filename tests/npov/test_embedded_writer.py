@@ -27,6 +27,7 @@ from eirene.npov.respond import to_be_said
 from eirene.text.clauses import core_text, opening_length
 from eirene.text.language import other_language
 from eirene.text.sentences import split_sentences
+from tests.rows import each
 
 EXAMPLES = Path(__file__).parents[2] / "examples" / "topics.jsonl"
 TOPICS = read_topics(str(EXAMPLES))
@@ -40,7 +41,7 @@ def plain(text: str) -> str:
     return text.casefold().strip(" .")
 
 
-@pytest.mark.parametrize("who", ["Supporters", "They", "Farmers", "Those against"])
+@each("who", ["Supporters", "They", "Farmers", "Those against"])
 def test_every_opening_is_one_to_the_clause_cutter(who: str) -> None:
     """What is put before an argument must not count as something said."""
     for opening in all_openings(who):
@@ -64,7 +65,7 @@ def test_every_argument_is_said_once_by_its_own_side(given_topic: Topic, seed: i
             assert plain(argument.text) in plain(own)
 
 
-@pytest.mark.parametrize("given_topic", TOPICS, ids=lambda t: t.id)
+@each("given_topic", TOPICS)
 def test_nothing_is_said_that_nobody_is_named_for(given_topic: Topic) -> None:
     """Every sentence of the main response opens with who says it, and what is left is an argument."""
     arguments = {plain(argument.text) for _, argument in given_topic.arguments}
@@ -103,8 +104,8 @@ def test_a_fragment_and_a_question_stand_behind_a_colon() -> None:
     assert ": Who pays?" in main
 
 
-@pytest.mark.parametrize(
-    ("name", "speakers", "expected"),
+@each(
+    "name, speakers, expected",
     [
         ("pro", None, "Supporters"),
         ("Opponents", None, "Opponents"),
@@ -131,8 +132,8 @@ def test_another_language_is_refused_with_what_to_do() -> None:
         compose(topic(*sides, question="Sollen Zoos schließen?"), seed=0)
 
 
-@pytest.mark.parametrize(
-    ("sides", "said"),
+@each(
+    "sides, said",
     [
         ([{"name": "pro", "arguments": ["It is."]}, {"name": "con", "arguments": []}], "on the side 'pro' only"),
         ([{"name": "pro", "arguments": []}], "no arguments"),

@@ -13,6 +13,7 @@ from eirene.data.topics import Topic, parse_topic, read_topics
 from eirene.models.encoder.runtime import shipped_encoder
 from eirene.npov import KnowledgeBase, load_topics
 from eirene.npov.knowledge import KEPT_NAMES, THRESHOLD
+from tests.rows import each
 
 EXAMPLES = Path(__file__).parents[2] / "examples" / "topics.jsonl"
 MANY = KEPT_NAMES + 1
@@ -43,8 +44,8 @@ def topic(name: str, *aliases: str, question: str | None = None) -> Topic:
     return parse_topic({"id": name, "question": question or f"{name}?", "aliases": [*aliases], "perspectives": sides})
 
 
-@pytest.mark.parametrize(
-    ("query", "expected"),
+@each(
+    "query, expected",
     [
         ("Should cities ban cars downtown?", "car-free-centres"),
         ("Should smartphones be forbidden in schools?", "phone-ban"),
@@ -59,14 +60,14 @@ def test_a_paraphrase_finds_its_topic(base: KnowledgeBase, query: str, expected:
     assert found.match.topic.id == expected
 
 
-@pytest.mark.parametrize("query", ["cashless SHOPS", "  Cashless shops?", "card-only stores", "Card only, stores!"])
+@each("query", ["cashless SHOPS", "  Cashless shops?", "card-only stores", "Card only, stores!"])
 def test_a_name_is_found_whatever_its_case_and_marks(base: KnowledgeBase, query: str) -> None:
     found = base.find(query, threshold=1.0)
     assert found.match is not None
     assert (found.match.topic.id, found.match.exact, found.match.similarity) == ("cash", True, 1.0)
 
 
-@pytest.mark.parametrize("query", ["Is tea better than coffee?", "Who wrote this?", "🙂", "x" * 5000])
+@each("query", ["Is tea better than coffee?", "Who wrote this?", "🙂", "x" * 5000])
 def test_where_nothing_fits_the_nearest_are_told_best_first(base: KnowledgeBase, query: str) -> None:
     found = base.find(query, k=4)
     assert found.match is None
@@ -101,8 +102,8 @@ def test_the_nearest_of_a_topic_s_names_counts() -> None:
     assert base.find("query").nearest[0].topic.id == "other"
 
 
-@pytest.mark.parametrize(
-    ("options", "said"),
+@each(
+    "options, said",
     [({"k": 0}, "k must be at least 1"), ({"threshold": 2.0}, "threshold"), ({"threshold": float("nan")}, "threshold")],
 )
 def test_numbers_out_of_range_are_refused(base: KnowledgeBase, options: dict[str, float], said: str) -> None:

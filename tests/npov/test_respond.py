@@ -14,6 +14,7 @@ from eirene.core.records import parse_item
 from eirene.data.topics import parse_topic
 from eirene.models.encoder.runtime import shipped_encoder
 from eirene.npov import KnowledgeBase, arespond, load_topics, respond
+from tests.rows import each
 
 EXAMPLES = str(Path(__file__).parents[2] / "examples" / "topics.jsonl")
 
@@ -78,7 +79,7 @@ def test_it_works_inside_a_running_loop_and_async() -> None:
     assert one == other
 
 
-@pytest.mark.parametrize(("options", "said"), [({"per_side": 0}, "per_side"), ({"seed": -1}, "seed"), ({"k": 0}, "k ")])
+@each("options, said", [({"per_side": 0}, "per_side"), ({"seed": -1}, "seed"), ({"k": 0}, "k ")])
 def test_numbers_out_of_range_are_refused(options: dict[str, int], said: str) -> None:
     with pytest.raises(InputError, match=said):
         respond("cashless shops", EXAMPLES, **options)

@@ -23,6 +23,7 @@ from eirene.refiners.preference_pairs import (
     split_pairs,
     usable,
 )
+from tests.rows import each
 
 USER, SAYS = {"role": "user", "content": "Why?"}, {"role": "assistant", "content": "Because."}
 OTHER = {"role": "assistant", "content": "No idea."}
@@ -33,7 +34,7 @@ def pair(data: object) -> PreferencePair:
     return parse_pair(Row("rows.jsonl, line 1", data))
 
 
-@pytest.mark.parametrize("name", ["question", "question_text"])
+@each("name", ["question", "question_text"])
 def test_haluquestqa_rows_have_a_question(name: str) -> None:
     """`question_text` is what the published table calls it; other keys are passed over."""
     found = pair({name: "Why?", "preferred_response": "A.", "rejected_response": "B.", "source_file": "x"})
@@ -45,8 +46,8 @@ def test_standard_rows_have_a_prompt() -> None:
     assert (found.prompt, found.chosen, found.rejected, found.is_question) == ("Q: why?\nA:", " because", " no", False)
 
 
-@pytest.mark.parametrize(
-    ("data", "turns"),
+@each(
+    "data, turns",
     [
         ({"prompt": [USER], "chosen": [SAYS], "rejected": [OTHER]}, ("user",)),
         ({"prompt": [SYSTEM, USER], "chosen": [SAYS], "rejected": [OTHER]}, ("system", "user")),
@@ -65,9 +66,7 @@ def test_conversations_are_read_wherever_the_prompt_stands(data: dict[str, Any],
     assert (found.chosen, found.rejected) == ("Because.", "No idea.")
 
 
-@pytest.mark.parametrize(
-    ("data", "said"),
-    [
+@each("data, said", [
         ([], "a row must be a JSON object"),
         ({"question": "Why?"}, "a row needs HaluQuestQA's"),
         ({"preferred_response": "A.", "rejected_response": "B."}, "'question' is missing"),
@@ -84,8 +83,7 @@ def test_conversations_are_read_wherever_the_prompt_stands(data: dict[str, Any],
         ({"prompt": [{"role": "user"}], "chosen": [SAYS], "rejected": [OTHER]}, "'content' is missing"),
         ({"prompt": [{"role": "user", "content": [{"type": "image"}]}], "chosen": [SAYS], "rejected": [OTHER]},
          "'content' must be a text, got list"),
-    ],
-)  # fmt: skip
+    ])  # fmt: skip
 def test_a_row_that_cannot_be_read_is_named(data: object, said: str) -> None:
     with pytest.raises(InputError, match=said) as caught:
         pair(data)

@@ -11,6 +11,7 @@ from eirene.core.findings.edits import apply_findings
 from eirene.models.replies import Reply
 from eirene.synth.fava.recipe import changed
 from eirene.synth.fava.replies import RefusedError, read_error, read_genre
+from tests.rows import each
 
 TEXT = "The dam was built in 1932 by Olga Brandt. It holds 40 million litres."
 MARK = "TEXT-abc"
@@ -20,9 +21,7 @@ def read(reply: str, kind: HallucinationKind = "entity", text: str = TEXT) -> tu
     return changed(text, [], read_error(Reply(reply), text, kind, [], mark=MARK))
 
 
-@pytest.mark.parametrize(
-    ("kind", "reply", "wrong"),
-    [
+@each("kind, reply, wrong", [
         ("entity", TEXT.replace("1932", "<entity><delete>1923</delete><mark>1932</mark></entity>"), "1923"),
         ("entity", TEXT.replace("1932", "<entity><mark>1923</mark><delete>1932</delete></entity>"), "1923"),
         ("entity", TEXT.replace("in 1932 by", "<entity><delete>in 1923 by</delete><mark>in 1932 by</mark></entity>"),
@@ -33,8 +32,7 @@ def read(reply: str, kind: HallucinationKind = "entity", text: str = TEXT) -> tu
         ("subjective", TEXT[:-1] + "<subjective>, which is a delight</subjective>.", ", which is a delight"),
         ("unverifiable", "<unverifiable>Olga liked tea.</unverifiable> " + TEXT, "Olga liked tea."),
         ("contradictory", TEXT + "\n\n<contradictory> There is no dam.</contradictory>", "There is no dam."),
-    ],
-)  # fmt: skip
+    ])  # fmt: skip
 def test_a_marked_error_becomes_a_finding_whose_edit_takes_it_back(
     kind: HallucinationKind, reply: str, wrong: str
 ) -> None:
@@ -45,9 +43,7 @@ def test_a_marked_error_becomes_a_finding_whose_edit_takes_it_back(
     assert apply_findings(text, findings).text == TEXT
 
 
-@pytest.mark.parametrize(
-    ("reply", "why"),
-    [
+@each("reply, why", [
         (TEXT, "no error is marked"),
         ("I cannot help with that.", "no error is marked"),
         (TEXT.replace("1932", "<invented>1923</invented>"), "another kind"),
@@ -60,8 +56,7 @@ def test_a_marked_error_becomes_a_finding_whose_edit_takes_it_back(
         (TEXT.replace("1932", "<entity><delete>1932</delete><mark>1932</mark></entity>"), "changes nothing"),
         (f"<entity><delete>A lake lay where nobody had thought of one.</delete><mark>{TEXT}</mark></entity>",
          "more than 6 words"),
-    ],
-)  # fmt: skip
+    ])  # fmt: skip
 def test_a_reply_that_breaks_a_rule_is_refused_by_name(reply: str, why: str) -> None:
     """Errors unmarked, of another kind, too many, too long, empty, or with other words changed do not count."""
     with pytest.raises(RefusedError, match=why):

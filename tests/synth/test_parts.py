@@ -31,6 +31,7 @@ from eirene.synth.rows import parse_tasks
 from eirene.text.clauses import clause_spans
 from eirene.text.english import Decapitalizer
 from eirene.text.sentences import split_sentences
+from tests.rows import each
 from tests.synth.material import TOPICS
 
 
@@ -45,31 +46,23 @@ def usable_ids(found: Topic) -> tuple[list[str], Tally]:
     return [] if material is None else [p.id for p in material.points], tally
 
 
-@pytest.mark.parametrize("empty", all_wordings(), ids=lambda e: e[1][:30])
-def test_a_filler_is_one_sentence_of_as_many_clauses_as_it_stands_for(
-    empty: tuple[int, str],
-) -> None:
-    clauses, text = empty
-    assert len(split_sentences(text)) == 1
-    assert len(list(clause_spans(text))) == clauses
+def test_a_filler_is_one_sentence_of_as_many_clauses_as_it_stands_for() -> None:
+    found = {text: (len(split_sentences(text)), len(list(clause_spans(text)))) for _, text in all_wordings()}
+    assert {text: counts for n, text in all_wordings() if (counts := found[text]) != (1, n)} == {}
 
 
-@pytest.mark.parametrize("tail", TAILS)
-@pytest.mark.parametrize("before", ["Supporters say that cages are cruel", "They give a reason: Cages are cruel"])
-def test_a_tail_is_one_clause_more(tail: str, before: str) -> None:
-    assert len(list(clause_spans(f"{before}, {tail}."))) == len(list(clause_spans(f"{before}."))) + 1
+def test_a_tail_is_one_clause_more_and_a_joint_makes_one_sentence_of_two() -> None:
+    def clauses(text: str) -> int:
+        return len(list(clause_spans(text)))
+
+    for before in ("Supporters say that cages are cruel", "They give a reason: Cages are cruel"):
+        assert [t for t in TAILS if clauses(f"{before}, {t}.") != clauses(f"{before}.") + 1] == []
+    joined = [f"Supporters say that the cages are cruel{joint}the zoos are dear." for joint in JOINTS]
+    assert [text for text in joined if (len(split_sentences(text)), clauses(text)) != (1, 2)] == []
 
 
-@pytest.mark.parametrize("joint", JOINTS)
-def test_a_joint_makes_one_sentence_of_two_clauses(joint: str) -> None:
-    text = f"Supporters say that the cages are cruel{joint}the zoos are dear."
-    assert len(split_sentences(text)) == 1
-    assert len(list(clause_spans(text))) == 2
-
-
-@pytest.mark.parametrize(
-    ("text", "why"),
-    [
+def test_what_cannot_be_said_in_a_sentence_is_not_used() -> None:
+    cases = [
         ("Who would pay for it?", "a question"),
         ("No.", "not 3 to 40 words long"),
         ("word " * 41, "not 3 to 40 words long"),
@@ -78,10 +71,8 @@ def test_a_joint_makes_one_sentence_of_two_clauses(joint: str) -> None:
         ("It is \x1b[31mred and dear", "not one plain sentence"),
         ("it is this that", "no content word"),
         ("It costs {far} too much", ""),
-    ],
-)
-def test_what_cannot_be_said_in_a_sentence_is_not_used(text: str, why: str) -> None:
-    assert unusable(text) == why
+    ]
+    assert [(text, unusable(text)) for text, _ in cases] == cases
 
 
 @given(st.text(max_size=80))
@@ -109,8 +100,8 @@ def test_a_paraphrase_that_says_another_argument_is_left_out() -> None:
     assert tally == {"paraphrase: a copy of another": 1}
 
 
-@pytest.mark.parametrize(
-    ("pro", "con", "cause"),
+@each(
+    "pro, con, cause",
     [
         ([], [], "topic: no arguments"),
         (["Cages are cruel."], [], "topic: one side only"),
@@ -134,15 +125,9 @@ def test_a_shape_leaves_an_argument_over_and_has_a_side_with_two() -> None:
     assert shapes_of(small, most=3) == []
 
 
-@pytest.mark.parametrize(
-    ("text", "half"),
-    [
-        ("Wages would rise, and prices would fall.", "Wages would rise"),
-        ("Wages would rise.", None),
-    ],
-)
-def test_half_an_argument_is_its_first_clause(text: str, half: str | None) -> None:
-    assert half_of(text) == half
+def test_half_an_argument_is_its_first_clause() -> None:
+    assert half_of("Wages would rise, and prices would fall.") == "Wages would rise"
+    assert half_of("Wages would rise.") is None
 
 
 @given(st.lists(st.text(min_size=1, max_size=60).filter(str.strip), min_size=1, max_size=5), st.integers(0, 99))
@@ -199,12 +184,12 @@ def test_distance_is_symmetric_and_zero_for_the_same_counts() -> None:
     assert distance(one, other) == distance(other, one) == 4 + 4 + 10  # words, words beyond the given, empty clauses
 
 
-@pytest.mark.parametrize("parse", [parse_kinds, parse_wordings, parse_tasks])
-def test_lists_of_names_are_checked(parse: Any) -> None:
-    with pytest.raises(InputError, match="unknown: 'nonsense'"):
-        parse("nonsense")
-    with pytest.raises(InputError, match="none is named"):
-        parse(" , ")
+def test_lists_of_names_are_checked() -> None:
+    for parse in (parse_kinds, parse_wordings, parse_tasks):
+        with pytest.raises(InputError, match="unknown: 'nonsense'"):
+            parse("nonsense")
+        with pytest.raises(InputError, match="none is named"):
+            parse(" , ")
 
 
 def test_kinds_come_in_their_own_order_and_once() -> None:

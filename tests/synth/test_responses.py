@@ -13,6 +13,7 @@ from eirene.npov import compose
 from eirene.npov.respond import to_be_said
 from eirene.synth import AnswerRecipe, AnswerTotals, controls, synthesise
 from eirene.synth.plans import CORE, Kind
+from tests.rows import each
 from tests.synth.material import TOPICS, invented
 
 
@@ -94,8 +95,8 @@ def test_what_a_sentence_says_in_other_words_is_not_known() -> None:
     assert [s["unsupported"] for s in meta["sentences"]] == [None] * 3
 
 
-@pytest.mark.parametrize(
-    ("fields", "cause"),
+@each(
+    "fields, cause",
     [
         ({"question": "Another?"}, "response: its topic is not in the file"),
         ({"perspectives": [{"name": "pro", "arguments": ["Who knows."]}]}, "response: an argument or a side"),
@@ -108,7 +109,7 @@ def test_a_response_that_cannot_be_used_is_counted(fields: dict[str, Any], cause
     assert [n for text, n in made.left_out.items() if text.startswith(cause)] == [1]
 
 
-@pytest.mark.parametrize("meta", [{"topic": "cash"}, {"npov": {"topic": "cash"}}])
+@each("meta", [{"topic": "cash"}, {"npov": {"topic": "cash"}}])
 def test_meta_names_the_topic_before_the_question_does(meta: dict[str, Any]) -> None:
     topic = next(t for t in TOPICS if t.id == "cash")
     rows, _ = make([response(topic, 0, question="How does one pay?", meta=meta)], kinds=("none",))

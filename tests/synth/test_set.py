@@ -15,6 +15,7 @@ from eirene.synth import AnswerRecipe, AnswerTotals, controls, synthesise
 from eirene.synth.plans import CORE, KINDS, Kind
 from eirene.synth.rows import COUNTS
 from eirene.text.sentences import split_sentences
+from tests.rows import each
 from tests.synth.material import TOPICS, invented
 
 RECIPE = AnswerRecipe(per_topic=1, seed=5)
@@ -101,7 +102,7 @@ EXPECTED: dict[Kind, dict[str, int]] = {
 }
 
 
-@pytest.mark.parametrize("kind", KINDS)
+@each("kind", KINDS)
 def test_a_kind_has_its_error_and_no_other(rows: list[Item], kind: Kind) -> None:
     """Coverage errors alone may repeat an argument: it makes up for what is missing."""
     for item in (r for r in rows if meta(r)["kind"] == kind):
@@ -200,8 +201,8 @@ def test_three_sides_are_as_good_as_two() -> None:
     assert all(len(r.perspectives or ()) == 3 for r in rows)
 
 
-@pytest.mark.parametrize(
-    ("options", "said"),
+@each(
+    "options, said",
     [
         ({"per_topic": 0}, "per-topic"),
         ({"most": 1}, "most"),

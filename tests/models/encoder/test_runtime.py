@@ -20,6 +20,7 @@ from eirene.models.encoder.runtime import (
     cut_windows,
     default_threads,
 )
+from tests.rows import each
 
 TEXTS = [
     "Parents know what is best for their child.",
@@ -55,7 +56,7 @@ def test_no_texts_give_no_rows(encoder: Encoder) -> None:
     assert encoder.encode([]).shape == (0, 384)
 
 
-@pytest.mark.parametrize("blank", ["", " ", "\n\t", "\u200b"])
+@each("blank", ["", " ", "\n\t", "\u200b"])
 def test_a_blank_text_is_the_zero_vector(encoder: Encoder, blank: str) -> None:
     """It says nothing, so that it is like nothing: cosine 0 with every text."""
     assert not encoder.encode([blank, TEXTS[0]])[0].any()
@@ -191,7 +192,7 @@ def test_importing_loads_no_heavy_package() -> None:
     assert out.stdout.strip() == "[]"
 
 
-@pytest.mark.parametrize("length", [1, 5, 6, 7, 12, 13, 100])
+@each("length", [1, 5, 6, 7, 12, 13, 100])
 def test_windows_lose_nothing_and_are_even(length: int) -> None:
     windows = cut_windows([101, *range(1000, 1000 + length), 102], max_tokens=8)
     bodies = [window[1:-1] for window in windows]

@@ -12,6 +12,7 @@ from hypothesis import strategies as st
 from eirene.core.errors import EncoderError
 from eirene.models.encoder import Encoder, load_encoder
 from eirene.models.encoder.runtime import TokenLayers
+from tests.rows import each
 
 LONG = "The museum by the river is open, and free for all. " * 60
 TEXTS = [
@@ -35,7 +36,7 @@ def bits(found: list[TokenLayers]) -> list[bytes]:
     return [t.ids.tobytes() + t.spans.tobytes() + t.vectors.tobytes() for t in found]
 
 
-@pytest.mark.parametrize("text", [*TEXTS, *BLANK])
+@each("text", [*TEXTS, *BLANK])
 def test_every_token_has_an_id_a_span_and_a_row(encoder: Encoder, text: str) -> None:
     (found,) = encoder.tokens([text])
     tokens = len(found.ids)
@@ -46,7 +47,7 @@ def test_every_token_has_an_id_a_span_and_a_row(encoder: Encoder, text: str) -> 
     assert ((found.spans >= 0) & (found.spans <= len(text))).all()
 
 
-@pytest.mark.parametrize("blank", BLANK)
+@each("blank", BLANK)
 def test_a_blank_text_has_no_tokens(encoder: Encoder, blank: str) -> None:
     assert len(encoder.tokens([blank])[0].ids) == 0
 

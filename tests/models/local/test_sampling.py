@@ -23,6 +23,7 @@ from transformers import (
 from eirene.core.errors import InputError, MalformedReplyError
 from eirene.core.signature import rng_for
 from eirene.models.local.sampling import DecodingBatch, LocalSampling, StoppedError, pick, prefill, sample_continuations
+from tests.rows import each
 from tests.tiny_llama import make_llama
 
 PROMPT = list(range(10, 90))
@@ -82,7 +83,7 @@ def test_temperature_zero_takes_the_likeliest() -> None:
     assert pick(torch.tensor([[1.0, 3.0, 2.0]]), torch.tensor([0.99]), temperature=0.0, top_p=0.9).tolist() == [1]
 
 
-@pytest.mark.parametrize("temperature", [0.0, 1.0])
+@each("temperature", [0.0, 1.0])
 def test_scores_that_are_no_numbers_are_an_error(temperature: float) -> None:
     with pytest.raises(MalformedReplyError, match="not numbers"):
         pick(torch.full((1, 4), float("nan")), torch.zeros(1), temperature=temperature, top_p=0.9)
@@ -154,7 +155,7 @@ FAMILIES: dict[str, tuple[Any, dict[str, Any], bool]] = {
 }  # fmt: skip
 
 
-@pytest.mark.parametrize("family", FAMILIES)
+@each("family", FAMILIES)
 def test_samples_are_those_of_teacher_forcing_whatever_the_attention(family: str) -> None:
     """The prompt is shared where that changes nothing, and copied where the attention needs what sharing leaves out."""
     kind, fields, is_shared = FAMILIES[family]
@@ -182,7 +183,7 @@ def test_sampling_stops_when_nobody_waits(llama: Any) -> None:
         )
 
 
-@pytest.mark.parametrize(
+@each(
     "bad",
     [{"max_new_tokens": 0}, {"max_batch": 0}, {"temperature": -1.0}, {"temperature": float("nan")}, {"top_p": 0.0}],
 )

@@ -10,10 +10,11 @@ import pytest
 from eirene.core.errors import InputError
 from eirene.data.line_checksum import sealed_value
 from eirene.models.local.spec import LocalSpec, parse_spec, read_object
+from tests.rows import each
 
 
-@pytest.mark.parametrize(
-    ("text", "spec"),
+@each(
+    "text, spec",
     [
         ("hf:owner/name", LocalSpec("owner/name")),
         ("owner/name", LocalSpec("owner/name")),
@@ -26,9 +27,7 @@ def test_a_name_has_a_model_an_adapter_and_options(text: str, spec: LocalSpec) -
     assert parse_spec(text) == spec
 
 
-@pytest.mark.parametrize(
-    "text", ["hf:", "hf:+x", "hf:a/b+", "hf:a?dtype=int3", "hf:a?colour=red", "hf:a?layout=", "hf:a?layout=x"]
-)
+@each("text", ["hf:", "hf:+x", "hf:a/b+", "hf:a?dtype=int3", "hf:a?colour=red", "hf:a?layout=", "hf:a?layout=x"])
 def test_a_name_that_says_nothing_is_an_input_error(text: str) -> None:
     with pytest.raises(InputError):
         parse_spec(text)

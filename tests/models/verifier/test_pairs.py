@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import numpy as np
-import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from eirene.models.encoder import Encoder
 from eirene.models.verifier.runtime import FLAGS, LINKS, MOST_TOKENS, PairTokens, TokenText, pair_of, token_text
+from tests.rows import each
 
 
 def read(encoder: Encoder, text: str) -> TokenText:
@@ -26,8 +26,8 @@ def flagged(encoder: Encoder, premise: str, claim: str, flag: str) -> str:
     return " ".join(claim[a:b] for (a, b), has in zip(text.tokens.spans, column, strict=True) if has)
 
 
-@pytest.mark.parametrize(
-    ("premise", "claim", "flag", "tokens"),
+@each(
+    "premise, claim, flag, tokens",
     [
         ("Cats sleep.", "Cats bark.", "same word", "Cats ."),
         ("Cats sleep.", "A cat sleeping.", "same stem", "cat sleeping ."),
@@ -69,13 +69,10 @@ def test_links_join_the_same_words_and_their_neighbours(encoder: Encoder) -> Non
     assert (1, 4) not in joined("before the same word")  # the seller paid; the seller ended the sentence
 
 
-@pytest.mark.parametrize(
-    ("one", "other"),
-    [
+@each("one, other", [
         ("employer", "employee"), ("understood", "understand"), ("Alexander", "Alexandra"), ("contract", "contrast"),
         ("published", "publisher"), ("12345678", "12345679"), ("democracy", "democrat"),
-    ],
-)  # fmt: skip
+    ])  # fmt: skip
 def test_words_that_begin_alike_are_two_words(encoder: Encoder, one: str, other: str) -> None:
     assert flagged(encoder, f"seen: {one}", other, "same word") == ""
     assert flagged(encoder, f"seen: {one}", one, "same word") != ""

@@ -11,6 +11,7 @@ from hypothesis import strategies as st
 
 from eirene.models.encoder import Encoder
 from eirene.models.verifier.windows import LONGEST, MOST_WORDS, Rarity, cut_sentence, pick, pieces_of
+from tests.rows import each
 
 TARGET = "The lighthouse of Norra was painted green in 1874."
 CLAIM = "In 1874 the Norra lighthouse was painted green."
@@ -65,7 +66,7 @@ def vectors(encoder: Encoder) -> np.ndarray:
     return encoder.encode([CLAIM, TARGET, *OTHERS])
 
 
-@pytest.mark.parametrize("by", ["words and meaning", "meaning"])
+@each("by", ["words and meaning", "meaning"])
 def test_a_piece_at_every_position_of_a_long_premise_is_found(by: str, vectors: np.ndarray) -> None:
     assert pieces_of([" ".join(OTHERS)]) == tuple(OTHERS)
     for place in range(len(OTHERS) + 1):
@@ -110,7 +111,7 @@ def test_a_rare_word_counts_more_than_a_common_one() -> None:
     assert shares[2] - shares[0] > shares[0] - shares[3]
 
 
-@pytest.mark.parametrize("claim", ["", "the of and", "?!"])
+@each("claim", ["", "the of and", "?!"])
 def test_a_claim_without_content_words_shares_nothing(claim: str) -> None:
     assert not Rarity(["The firm sold wool.", "Rain fell."]).shares(claim).any()
 

@@ -1,0 +1,33 @@
+"""Tests of a table: one case for all rows, which tells every row that fails."""
+
+from __future__ import annotations
+
+import functools
+import inspect
+from collections.abc import Callable, Iterable
+from typing import Any
+
+Test = Callable[..., None]
+
+
+def each(names: str, rows: Iterable[Any]) -> Callable[[Test], Test]:
+    """Calls a test once for each row of values for `names` (comma-separated); fixtures are shared by all rows."""
+    wanted, table = [name.strip() for name in names.split(",")], list(rows)
+
+    def decorated(test: Test) -> Test:
+        @functools.wraps(test)
+        def one(**fixtures: Any) -> None:
+            failed = []
+            for row in table:
+                given = dict(zip(wanted, row if len(wanted) > 1 else (row,), strict=True))
+                try:
+                    test(**given, **fixtures)
+                except Exception as error:  # a failed row must not hide the next
+                    failed.append(f"{given}: {type(error).__name__}: {error}")
+            assert not failed, "\n".join([f"{len(failed)} of {len(table)} rows fail:", *failed])
+
+        kept = [p for name, p in inspect.signature(test).parameters.items() if name not in wanted]
+        vars(one)["__signature__"] = inspect.Signature(kept)  # what pytest reads the fixtures from
+        return one
+
+    return decorated
