@@ -103,13 +103,12 @@ def test_a_module_that_needs_an_extra_is_imported_by_no_light_one() -> None:
 
 
 def test_everything_that_is_imported_is_a_dependency_or_has_its_extra() -> None:
-    """What the light install brings by itself, what an extra brings, and three that come with one of these."""
+    """What the light install brings by itself, what an extra brings, and what comes with one of these."""
     tomllib = importlib.import_module("tomllib")
     project = tomllib.loads((Path(__file__).parents[2] / "pyproject.toml").read_text("utf-8"))["project"]
     brought = {re.split(r"[<>=\[ ]", line)[0].replace("-", "_") for line in project["dependencies"]}
     known = brought | {name.split(".")[0] for name in EXTRAS} | set(sys.stdlib_module_names) | {"eirene"}
-    beside = {"markupsafe": "jinja2", "pydantic_core": "pydantic", "httpx": "langchain-core and datasets",
-              "requests": "OpenTelemetry's exporter"}  # fmt: skip
+    beside = {"markupsafe": "jinja2", "pydantic_core": "pydantic", "httpx": "langchain-core and datasets"}
     unasked = {"tiktoken": "counts tokens where somebody has installed it", "pytest": "loads the plugin"}
     found = {name.split(".")[0] for seen in IMPORTS.values() for _, name in seen}
     assert found - known == set(beside) | set(unasked)

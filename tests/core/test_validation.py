@@ -70,15 +70,18 @@ BAD: list[tuple[Callable[[], object], str]] = [
 ]
 
 
-@pytest.mark.parametrize(("build", "said"), BAD, ids=[said[:50] for _, said in BAD])
-def test_a_constructor_says_what_is_wrong_in_one_sentence(build: Callable[[], object], said: str) -> None:
-    with pytest.raises(InputError) as caught:
-        build()
-    message = str(caught.value)
-    assert said in message
-    assert not any(word in message for word in ("\n", "pydantic", "Value error", "Input should", "type="))
-    above = None if caught.value.__suppress_context__ else caught.value.__context__
-    assert (caught.value.__cause__, above) == (None, None)  # no traceback of pydantic's above it
+def test_a_constructor_says_what_is_wrong_in_one_sentence() -> None:
+    wrong = []
+    for build, said in BAD:
+        with pytest.raises(InputError) as caught:
+            build()
+        message = str(caught.value)
+        plain = not any(word in message for word in ("\n", "pydantic", "Value error", "Input should", "type="))
+        above = None if caught.value.__suppress_context__ else caught.value.__context__
+        # No traceback of pydantic's stands above it.
+        if said not in message or not plain or (caught.value.__cause__, above) != (None, None):
+            wrong.append((said, message))
+    assert wrong == []
 
 
 def test_every_model_that_is_handed_out_has_errors_of_ours() -> None:
