@@ -5,7 +5,7 @@ from __future__ import annotations
 import functools
 import hashlib
 import os
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
@@ -152,11 +152,11 @@ def _embedded() -> Parts:
 
 def _chat(model: str | BaseChatModel, options: BackendOptions, own: PromptSet) -> Parts:
     """One chat model as feedback model and refiner, with one limit and one memory of what its provider takes."""
-    from eirene.eval.pairwise import PAIRWISE_PROMPTS, ChatPairwise
+    from eirene.eval.pairwise import ChatPairwise
     from eirene.feedback_model.model import HALLUCINATION, ChatFeedback
-    from eirene.feedback_model.request import CHAT_PROMPT, COMPLETENESS_JSON_PROMPT
+    from eirene.feedback_model.request import CHAT_PROMPT
     from eirene.models.resolve import resolve_chat
-    from eirene.refiners.model import PARTS, PROMPTS, ChatRefiner
+    from eirene.refiners.model import ChatRefiner
 
     chat = resolve_chat(model, options=options.for_chat())
     draw = functools.partial(ChatFeedback, chat, temperature=options.temperature, top_p=options.top_p, prompts=own)
@@ -165,14 +165,7 @@ def _chat(model: str | BaseChatModel, options: BackendOptions, own: PromptSet) -
         (draw(), ChatRefiner(chat, reasons_only=options.reasons_only, prompts=own), draw(asking=HALLUCINATION)),
         how=_weights(chat) + _how(_DrawnWith.of(options)),
         own=own,
-        prompts=[
-            CHAT_PROMPT,
-            COMPLETENESS_JSON_PROMPT,
-            HISTORY_PROMPT,
-            *PAIRWISE_PROMPTS,
-            *PROMPTS.values(),
-            *PARTS,
-        ],
+        asked=[CHAT_PROMPT],
         pairwise=ChatPairwise(chat, prompts=own),
     )
 
@@ -180,11 +173,11 @@ def _chat(model: str | BaseChatModel, options: BackendOptions, own: PromptSet) -
 @functools.lru_cache(maxsize=1)  # items refined in turn share one loaded model; a second would not fit beside it
 def _local(named: str | LocalModel, options: _DrawnWith) -> Parts:
     """One local model as feedback model and refiner."""
-    from eirene.eval.pairwise import PAIRWISE_PROMPTS, LocalPairwise
+    from eirene.eval.pairwise import LocalPairwise
     from eirene.feedback_model.model import HALLUCINATION, LocalFeedback
-    from eirene.feedback_model.request import CHAT_PROMPT, COMPLETENESS_JSON_PROMPT, INSTRUCT_PROMPT
+    from eirene.feedback_model.request import CHAT_PROMPT, INSTRUCT_PROMPT
     from eirene.models.local.model import load_local
-    from eirene.refiners.model import PARTS, PROMPTS, LocalRefiner
+    from eirene.refiners.model import LocalRefiner
 
     model = load_local(named) if isinstance(named, str) else named
     from eirene.models.local.sampling import LocalSampling  # imports torch: after `load_local` has looked for it
@@ -198,15 +191,7 @@ def _local(named: str | LocalModel, options: _DrawnWith) -> Parts:
         (draw(), LocalRefiner(model, reasons_only=options.reasons_only, prompts=own), draw(asking=HALLUCINATION)),
         how=f"{model.version},{how}",
         own=own,
-        prompts=[
-            CHAT_PROMPT,
-            INSTRUCT_PROMPT,
-            COMPLETENESS_JSON_PROMPT,
-            HISTORY_PROMPT,
-            *PAIRWISE_PROMPTS,
-            *PROMPTS.values(),
-            *PARTS,
-        ],
+        asked=[CHAT_PROMPT, INSTRUCT_PROMPT],
         pairwise=LocalPairwise(model, structured=options.structured, prompts=own),
     )
 
@@ -217,10 +202,15 @@ def _model_parts(
     *,
     how: str,
     own: PromptSet,
-    prompts: Iterable[str],
+    asked: Sequence[str],
     pairwise: PairwiseJudge,
 ) -> Parts:
-    """The parts of one model that critiques, rewrites, finds hallucinations and compares; the usual detectors."""
+    """The parts of one model that critiques (by the prompts `asked`), rewrites, finds hallucinations and compares."""
+    from eirene.eval.pairwise import PAIRWISE_PROMPTS
+    from eirene.feedback_model.request import COMPLETENESS_JSON_PROMPT
+    from eirene.refiners.model import PARTS, PROMPTS
+
+    prompts = [*asked, COMPLETENESS_JSON_PROMPT, HISTORY_PROMPT, *PAIRWISE_PROMPTS, *PROMPTS.values(), *PARTS]
     feedback, refiner, hallucination = models
     encoder = shipped_encoder()
     detectors = _detectors(encoder)

@@ -74,9 +74,6 @@ def _layout(steps: Mapping[str, _Step], settings: Settings) -> StateGraph[State,
             return "sample_feedback"
         return "select_critique" if settings.mode == "human" else "refine"
 
-    def after_feedback(state: State) -> Literal["select_critique", "__end__"]:
-        return "__end__" if state.get("status") == "failed" else "select_critique"
-
     def after_critique(state: State) -> Literal["review", "refine", "rescore", "__end__"]:
         if review and state.get("status") != "failed":
             return "review"
@@ -92,12 +89,6 @@ def _layout(steps: Mapping[str, _Step], settings: Settings) -> StateGraph[State,
             return "__end__"
         return "rescore" if state.get("status") else "check"
 
-    def after_check(state: State) -> Literal["rescore", "__end__"]:
-        return "__end__" if state.get("status") == "failed" else "rescore"
-
-    def after_rescore(state: State) -> Literal["gate", "__end__"]:
-        return "__end__" if state.get("status") == "failed" else "gate"
-
     def after_gate(state: State) -> Literal["sample_feedback", "refine", "__end__"]:
         if state.get("status"):
             return "__end__"
@@ -109,16 +100,20 @@ def _layout(steps: Mapping[str, _Step], settings: Settings) -> StateGraph[State,
     for name, step in steps.items():
         graph.add_node(name, sync_and_async(step, name=name))
     graph.add_conditional_edges(START, _way(begin))
-    graph.add_conditional_edges("sample_feedback", _way(after_feedback))
     targets = [*(["review"] if review else []), "refine", "rescore", "__end__"]
     graph.add_conditional_edges("select_critique", _way(after_critique), targets)
     if review:
         graph.add_conditional_edges("review", _way(after_review))
     graph.add_conditional_edges("refine", _way(after_refine))
-    graph.add_conditional_edges("check", _way(after_check))
-    graph.add_conditional_edges("rescore", _way(after_rescore))
+    for name, following in (("sample_feedback", "select_critique"), ("check", "rescore"), ("rescore", "gate")):
+        graph.add_conditional_edges(name, _unless_failed(following), [following, "__end__"])
     graph.add_conditional_edges("gate", _way(after_gate))
     return graph
+
+
+def _unless_failed(following: str) -> RunnableCallable:
+    """On to the next node; to the end after a step that failed."""
+    return _way(lambda state: "__end__" if state.get("status") == "failed" else following)
 
 
 def _way(choose: Callable[[State], str]) -> RunnableCallable:
