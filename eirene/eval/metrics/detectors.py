@@ -10,13 +10,12 @@ from itertools import chain, combinations
 from typing import Any
 
 import numpy as np
-from pydantic import ConfigDict
 
 from eirene.core.errors import InputError
 from eirene.core.scores import Scores
 from eirene.core.signature import digest, rng_for
 from eirene.core.usage import Usage
-from eirene.core.validation import CheckedModel
+from eirene.core.validation import FrozenModel
 from eirene.eval.base import Case, Detector, only_computes
 from eirene.eval.datasets.base import Labelled
 from eirene.eval.metrics.bootstrap import Array, Estimate, Resamples, bonferroni, holm, two_sided_p
@@ -290,14 +289,12 @@ def _pair(level: LabelLevel, a: tuple[str, Compared], b: tuple[str, Compared], r
     return {**shown, "difference": difference.to_json(), **p}
 
 
-class DetectorRow(CheckedModel):
+class DetectorRow(FrozenModel):
     """The scores of one answer by one detector. A `failed` one is unscored and says why.
 
     `key` is a hash of all that the scores hang on, so that equal answers share a row. `usage.seconds` is the wall time
     of this answer.
     """
-
-    model_config = ConfigDict(extra="forbid", frozen=True, allow_inf_nan=False)
 
     key: str
     id: str
@@ -319,11 +316,6 @@ def row_key(case: Case, detector: Detector, *, seed: int) -> str:
 def row_of(case_id: str, detector: Detector, outcome: DetectorOutcome, *, key: str) -> DetectorRow:
     """The row of an outcome."""
     return DetectorRow(
-        key=key,
-        id=case_id,
-        detector=detector.name,
-        version=detector.version,
-        scores=outcome.scores,
-        usage=outcome.usage,
-        failed=outcome.failed,
-    )
+        key=key, id=case_id, detector=detector.name, version=detector.version, scores=outcome.scores,
+        usage=outcome.usage, failed=outcome.failed,
+    )  # fmt: skip
