@@ -13,7 +13,7 @@ from nbclient import NotebookClient
 import eirene
 from eirene.core import critique, records, scores, usage, verification
 
-from .pages import DOCS, ROOT
+from .pages import DOCS, ROOT, run_blocks
 
 NAV = (ROOT / "mkdocs.yml").read_text("utf-8").partition("\nnav:\n")[2]
 REFERENCE = "\n".join(page.read_text("utf-8") for page in (DOCS / "reference/api").glob("*.md"))
@@ -46,6 +46,17 @@ def test_every_field_of_an_item_and_of_what_is_in_a_record_says_what_it_is() -> 
     ] == []
 
 
+def test_the_code_of_the_notebook_runs(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """In this process; the slow test has a kernel of its own."""
+    monkeypatch.chdir(tmp_path)
+    cells = nbformat.read(DOCS / "notebook.ipynb", as_version=4).cells
+    run_blocks([cell.source for cell in cells if cell.cell_type == "code"], "notebook")
+    assert capsys.readouterr().out.startswith("accepted\n")
+
+
+@pytest.mark.slow
 @pytest.mark.timeout(300)
 @pytest.mark.usefixtures("loopback")
 def test_the_notebook_runs(tmp_path: Path) -> None:
