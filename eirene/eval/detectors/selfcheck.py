@@ -371,16 +371,16 @@ def ngram_scores(answer: str, samples: Sequence[str], *, n: int = 1, tokens: Tok
         raise InputError(f"n must be at least 1, got {n}", field="n")
     counts: Counter[tuple[str, ...]] = Counter()
     for text in (answer, *samples):
-        for sentence in _sentences(text):
-            counts.update(gram for gram, _ in _ngrams(sentence, n, tokens))
+        for sentence in split_sentences(text):
+            counts.update(gram for gram, _ in _ngrams(sentence.raw, n, tokens))
     total = counts.total()
     return NgramScores(
         tuple(
             tuple(
-                TokenNll(offset + start, offset + end, math.log(total / counts[gram]))
-                for gram, (start, end) in _ngrams(text, n, tokens)
+                TokenNll(sentence.start + start, sentence.start + end, math.log(total / counts[gram]))
+                for gram, (start, end) in _ngrams(sentence.raw, n, tokens)
             )
-            for text, offset in _sentences_at(answer)
+            for sentence in split_sentences(answer)
         )
     )
 
@@ -393,17 +393,9 @@ def _ngrams(sentence: str, n: int, tokens: Tokens) -> Iterator[tuple[tuple[str, 
         yield tuple(words[at : at + n]), span
 
 
-def _sentences_at(text: str) -> list[tuple[str, int]]:
-    return [(s.raw, s.start) for s in split_sentences(text)]
-
-
-def _sentences(text: str) -> list[str]:
-    return [sentence for sentence, _ in _sentences_at(text)]
-
-
 def compared_sentences(sample: str, *, tokens: Tokens = tokens_of) -> list[str]:
     """The sentences of a sample that an answer's are compared with: those of 4 tokens or more, or all if none is."""
-    found = [s.strip() for s in _sentences(sample) if s.strip()]
+    found = [s.raw.strip() for s in split_sentences(sample) if s.raw.strip()]
     long = [s for s in found if len(tokens(s)) >= SHORTEST]
     return long or found
 
