@@ -9,6 +9,8 @@ import textwrap
 from pathlib import Path
 from typing import Any
 
+import pytest
+
 from eirene.agent.session import ReviewedRun
 from eirene.agent.settings import Settings
 from eirene.agent.state import Parts
@@ -155,6 +157,7 @@ _ONE_PROCESS = """
 """
 
 
+@pytest.mark.slow
 def test_a_process_that_was_killed_at_the_question_is_followed_by_one_that_goes_on(tmp_path: Path) -> None:
     """`kill -9`, no chance to tidy up; the second process could not draw a single critique."""
     script = tmp_path / "run.py"

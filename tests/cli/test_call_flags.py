@@ -70,6 +70,7 @@ def test_refine_says_what_came_from_the_cache(run: Run, tmp_path: Path) -> None:
     assert re.search(r"no model calls, \d+ replies from the call cache", " ".join(second.out.split()))
 
 
+@pytest.mark.slow
 def test_records_by_way_of_batch_files_are_those_of_a_live_run(run: Run, tmp_path: Path) -> None:
     """Export, the fake endpoint, import: the rows of a live run, and no critique is asked of the live model."""
     data = write(tmp_path / "in.jsonl", *ROWS)
@@ -150,6 +151,7 @@ def test_requests_written_without_a_key_are_those_written_with_one(
     assert (tmp_path / "without.jsonl").read_text("utf-8") == (tmp_path / "with.jsonl").read_text("utf-8")
 
 
+@pytest.mark.slow
 def test_the_rows_of_a_measured_dry_run_are_not_paid_for_twice(run: Run, tmp_path: Path) -> None:
     """K rows are made, into the journal; the estimate is of the rest, and the run afterwards makes only that."""
     rows = [{**ROWS[0], "id": f"row-{n}"} for n in range(8)]

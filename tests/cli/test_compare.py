@@ -109,6 +109,7 @@ def test_a_judge_and_a_price_are_counted_apart(run: Run, tmp_path: Path) -> None
     assert "Error correction" in (tmp_path / "out" / "table.md").read_text()
 
 
+@pytest.mark.slow
 @pytest.mark.usefixtures("loopback")
 def test_too_many_failed_rows_are_exit_code_1_and_a_bad_key_is_2(run: Run, tmp_path: Path) -> None:
     from eirene.testing.script import HttpError

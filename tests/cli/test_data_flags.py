@@ -61,6 +61,7 @@ def test_a_sample_of_a_published_set_is_scored(run: Run, tmp_path: Path) -> None
     assert set(ten) < set(ids(run(*arguments, "--sample", "20", "--sample-seed", "4").out))
 
 
+@pytest.mark.slow
 def test_a_comparison_goes_on_with_a_larger_sample_and_refuses_other_rows(run: Run, tmp_path: Path) -> None:
     """What is there is not made again; a row that another map makes differs, and is not mixed with the old one."""
     rows = write(tmp_path / "in.jsonl", *({**GIVEN, "id": f"r{n}", "gold": "g", "best": "b"} for n in range(9)))

@@ -296,4 +296,5 @@ def test_a_row_that_was_changed_on_disk_is_named(run: Run, corpus: Path) -> None
         assert all(len(json.loads(line)["line_crc32"]) == 8 for line in out.read_text().splitlines())
         assert run("refine", out, "--id", json.loads(out.read_text().splitlines()[0])["id"], "--json").code == 0
         out.write_text(out.read_text().replace("harbour", "arbour").replace("Harbour", "Arbour"))
-        assert_error(make(run, server, corpus, "--limit", "3"), "line 1: does not fit its checksum")
+        said = "line 1: is no line of a journal: it does not fit its checksum"
+        assert_error(make(run, server, corpus, "--limit", "3"), said)

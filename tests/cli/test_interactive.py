@@ -116,6 +116,7 @@ def test_who_leaves_comes_back_to_the_question_with_the_same_command(terminal: A
     assert "reasons changed by a person: 1 added" in " ".join(shown.split())
 
 
+@pytest.mark.slow
 def test_a_killed_run_comes_back_as_well_and_a_finished_one_is_shown_again(terminal: Any, tmp_path: Path) -> None:
     checkpoint = ("--checkpoint", tmp_path / "runs.sqlite")
     run = terminal(FILE, *checkpoint, wait=True)
@@ -153,6 +154,7 @@ def test_mode_human_takes_its_notes_in_the_editor(terminal: Any) -> None:
     assert record["rounds"][0]["critique"]["sentences"][1]["reason"] == long
 
 
+@pytest.mark.slow
 def test_two_runs_cannot_hold_one_checkpoint_file(terminal: Any, tmp_path: Path) -> None:
     checkpoint = ("--checkpoint", tmp_path / "runs.sqlite")
     first = terminal(FILE, *checkpoint, edits=["$a keep the original"], wait=True)

@@ -42,6 +42,7 @@ def test_detectors_judge_price_and_cache_reach_the_loop(tmp_path: Path) -> None:
     assert again["usage"]["cache_hits"] > 0
 
 
+@pytest.mark.slow
 @pytest.mark.usefixtures("loopback")
 def test_the_time_for_a_call_is_the_users_to_set() -> None:
     """Of the draft and of the loop: what hangs longer than that is asked once more, long before the answer is late."""

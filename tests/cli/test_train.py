@@ -43,6 +43,7 @@ def adapter_bytes(folder: Path) -> bytes:
     return b"".join((folder / name).read_bytes() for name in ("adapter_model.safetensors", "adapter_config.json"))
 
 
+@pytest.mark.slow
 def test_a_refiner_is_tuned_and_then_refines(base: Path, data: Path, run: Run, tmp_path: Path) -> None:
     out = tmp_path / "out"
     tuned = run("train", "refiner", data, "--model", f"hf:{base}", "--out", out, *QUICK)
@@ -77,6 +78,7 @@ def test_bad_flags_say_what_to_change(base: Path, run: Run, tmp_path: Path) -> N
         assert_error(result, said)
 
 
+@pytest.mark.slow
 def test_each_command_trains_with_its_papers_settings(run: Run, tmp_path: Path) -> None:
     """One step of each on the examples; the card has the recipe's defaults where no flag was given."""
     chat = make_llama(tmp_path / "chat", chat=True, hidden=16, layers=1)

@@ -32,9 +32,8 @@ PAST_THE_DOOR = {
     "eirene.models.gguf.trial": "runs in a child of a process that has asked",
     "eirene.models.faults": "is around a pass of a loaded model",
     "eirene.refiners.model": "is given a loaded model",
-    "eirene.refiners.training": "is given a loaded model",
     "eirene.synth.fava.replies": "is given a loaded model",
-    "eirene.models.training.run": "is called by trainings that have checked",
+    "eirene.models.training.replies": "is called by trainings that have checked",
     "eirene.npov.writers": "is given a loaded model",
 }
 """Modules that import an optional package where nobody gets without it."""

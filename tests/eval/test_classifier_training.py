@@ -69,6 +69,7 @@ async def test_it_learns_and_is_loaded_as_it_will_be_used(tmp_path: Path, llama:
     assert good is not None and bad is not None and good < 0.2 and bad > 0.8
 
 
+@pytest.mark.slow
 async def test_prompt_tuning_moves_virtual_tokens_alone_and_flipped_labels_work(tmp_path: Path, llama: str) -> None:
     """A few steps: the tokens begin as words of the vocabulary, drawn with the seed, and move with a rising rate."""
     data, task = write(tmp_path / "train.jsonl", rows(4)), ClassifierTask("hallucination", Labels("YES", "NO"))

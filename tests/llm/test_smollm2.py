@@ -114,6 +114,7 @@ async def test_three_modes_are_compared(gguf_file: Path, tmp_path: Path) -> None
     assert all(row.record.original == ITEM.answer for row in found.rows)
 
 
+@pytest.mark.slow
 async def test_chainpoll_reads_its_polls(gguf_file: Path) -> None:
     given = Grounding("context", (ArgumentGroup("context", ("The lamp burns oil.",)),))
     case = Case("What does the lamp burn?", "It burns oil.", given)

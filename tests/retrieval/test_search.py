@@ -223,10 +223,11 @@ def test_an_encoder_runs_no_code_of_its_folder(tmp_path: Path) -> None:
         ),
         ("modules.json", "{", r"cannot be loaded: modules\.json"),
     ]:
-        (tmp_path / "1_Router").mkdir()
-        (tmp_path / file).write_text(content, encoding="utf-8")
+        folder = tmp_path / str(len(said))
+        (folder / "1_Router").mkdir(parents=True)
+        (folder / file).write_text(content, encoding="utf-8")
         with pytest.raises(InputError, match=said):
-            encoder_named(str(tmp_path))
+            encoder_named(str(folder))
 
 
 @pytest.mark.parametrize("damage", ["missing", "nan", None])

@@ -5,6 +5,8 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Any
 
+import pytest
+
 from eirene.views.detectors import evaluation_table, floor_name, write_curves
 from eirene.views.tables import figure, p_value
 
@@ -76,6 +78,7 @@ def curve() -> dict[str, Any]:
     return {"error": "coverage", "level": "answer", "rate": 0.5, "detectors": dict.fromkeys(names, points)}
 
 
+@pytest.mark.slow
 def test_curves_are_written_as_png_and_svg_and_the_same_again(tmp_path: Path) -> None:
     shown = summary()
     shown["levels"][0]["detectors"] |= {f"d{n}": shown["levels"][0]["detectors"]["x"] for n in range(12)}

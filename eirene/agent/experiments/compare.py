@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable, Sequence
-from contextlib import suppress
+from contextlib import ExitStack, suppress
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 
@@ -208,14 +208,22 @@ async def acompare(
     # The embedded parts only compute: side by side they are no faster, and each row's seconds would be those of all.
     # Elsewhere more rows are under way than calls, so that rows that compute leave no call's place empty.
     workers = 1 if parts.backend == "embedded" else 2 * plan.concurrency
-    with RowJournal(folder / ROWS, kind) as rows:
+    with ExitStack() as stack:
+        rows = stack.enter_context(RowJournal(folder / ROWS, kind))
+        # Opened before the first row is paid for: it may be a file of somebody else's.
+        judged = None if judge is None else stack.enter_context(RowJournal(folder / JUDGEMENTS, _JUDGED))
         made = await rows.make(jobs.items(), make, concurrency=workers, retry_failed=plan.retry_failed, on_row=on_row)
         judgements: dict[tuple[str, str], JudgedText] = {}
-        if judge is not None:
-            judgements = await _judged(items, made.rows, judge=judge, folder=folder, plan=plan, on_judged=on_judged)
+        if judge is not None and judged is not None:
+            judgements = await _judged(items, made.rows, judge=judge, journal=judged, plan=plan, on_judged=on_judged)
     return Gathered(
         made.rows, judgements, made.n_from_journal, made.n_left_out, None if judge is None else judge.version
     )
+
+
+_JUDGED = RowKind(
+    model=JudgedText, name="judgements of a comparison", is_failed=lambda judged: judged.failed, place="folder"
+)
 
 
 async def _row(job: _Job, parts: Parts) -> CompareRow:
@@ -235,8 +243,8 @@ async def _row(job: _Job, parts: Parts) -> CompareRow:
 
 
 async def _judged(
-    items: Sequence[Item], rows: Sequence[CompareRow], *, judge: ErrorJudge, folder: Path, plan: ComparePlan,
-    on_judged: OnJudged | None,
+    items: Sequence[Item], rows: Sequence[CompareRow], *, judge: ErrorJudge, journal: RowJournal[JudgedText],
+    plan: ComparePlan, on_judged: OnJudged | None,
 ) -> dict[tuple[str, str], JudgedText]:  # fmt: skip
     """What the judge says of each text, by item and text: an original is judged once for all modes and seeds."""
     by_id = {item.id: item for item in items}
@@ -246,14 +254,10 @@ async def _judged(
     async def make(key: str, asked: tuple[Case, str]) -> JudgedText:
         return await _judge(key, asked[1], asked[0], judge)
 
-    kind = RowKind(
-        model=JudgedText, name="judgements of a comparison", is_failed=lambda judged: judged.failed, place="folder"
-    )
-    with RowJournal(folder / JUDGEMENTS, kind) as journal:
-        made = await journal.make(
-            [(_text_key(case, judge.version), (case, name)) for case, name in shown], make,
-            concurrency=2 * plan.concurrency, retry_failed=plan.retry_failed, on_row=on_judged,
-        )  # fmt: skip
+    made = await journal.make(
+        [(_text_key(case, judge.version), (case, name)) for case, name in shown], make,
+        concurrency=2 * plan.concurrency, retry_failed=plan.retry_failed, on_row=on_judged,
+    )  # fmt: skip
     return dict(zip(texts, made.rows, strict=True))
 
 

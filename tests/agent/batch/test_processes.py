@@ -124,6 +124,7 @@ asyncio.run(go())
 """
 
 
+@pytest.mark.slow
 def test_a_script_is_told_of_its_top_level(tmp_path: Path) -> None:
     """Each worker would read it, and start workers."""
     script = tmp_path / "script.py"

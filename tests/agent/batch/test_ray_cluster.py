@@ -111,6 +111,7 @@ Service = Callable[[], AbstractContextManager[int]]
 HTTP = b"HTTP/1.1 400 Bad Request\r\nConnection: close\r\n\r\n"
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("make", "why"), [(refusing, "Connection refused"), (no_answer, "no answer in 5 s")])
 def test_where_nothing_listens_the_reason_is_told(make: Service, why: str, tmp_path: Path) -> None:
     with make() as port:

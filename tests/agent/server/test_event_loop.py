@@ -132,6 +132,7 @@ def _ask_in_vain(url: str) -> None:
         httpx.post(url, json=CHAT, timeout=240)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("waits", "number", "code"),
     [(COMPUTES, signal.SIGTERM, 0), (IN_A_THREAD, signal.SIGINT, 130)],

@@ -93,6 +93,7 @@ def test_every_changed_byte_of_a_call_cache_costs_a_call_and_no_answer(run: Run,
                 assert told(result) and not out.exists()
 
 
+@pytest.mark.slow
 def test_a_changed_letter_in_the_cache_changes_no_row(run: Run, tmp_path: Path) -> None:
     """As in every reply at once."""
     file, cache = data(tmp_path, N_ROWS), tmp_path / "calls.sqlite"
@@ -106,6 +107,7 @@ def test_a_changed_letter_in_the_cache_changes_no_row(run: Run, tmp_path: Path) 
     assert server.calls == 2 * N_ROWS
 
 
+@pytest.mark.slow
 def test_a_journal_that_lost_its_shape_is_told(run: Run, tmp_path: Path) -> None:
     """Zeros, a line twice, a line cut off, a line that is gone, a line without a checksum: never `nothing to do`."""
     file, out = data(tmp_path, N_ROWS), tmp_path / "out.jsonl"
@@ -124,6 +126,7 @@ def test_a_journal_that_lost_its_shape_is_told(run: Run, tmp_path: Path) -> None
             assert result.code == 2 or bare(lines(out)) == want
 
 
+@pytest.mark.slow
 def test_the_rows_of_a_comparison_are_checked(run: Run, tmp_path: Path) -> None:
     """A changed letter is an error that names the line; without that line its row is made again."""
     file, out = data(tmp_path, 2), tmp_path / "out"

@@ -145,6 +145,7 @@ def test_kill_9_loses_no_more_than_what_was_under_way(tmp_path: Path) -> None:
     assert len(lines(out)) == len(ids(out)) == 80
 
 
+@pytest.mark.slow
 def test_a_second_process_on_the_journal_is_refused(tmp_path: Path) -> None:
     """Exit code 2 while the first runs; the status says that it is held."""
     file, out = data(tmp_path, 60), tmp_path / "out.jsonl"

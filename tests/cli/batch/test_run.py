@@ -243,6 +243,7 @@ def test_faults_of_every_kind_leave_every_row_accounted_for(run: Run, tmp_path: 
     assert sum(line["usage"]["retries"] for line in lines(out)) == server.calls - 20
 
 
+@pytest.mark.slow
 def test_a_file_that_changed_is_read_again(run: Run, tmp_path: Path) -> None:
     """Rows that were added are made, and two of one id are refused."""
     file, out = data(tmp_path, 3), tmp_path / "out.jsonl"

@@ -123,7 +123,7 @@ async def test_a_score_that_is_not_finite_in_one_chunk_leaves_the_answer_unscore
     model: LocalModel, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """It might have been the one that counts."""
-    from eirene.eval.detectors.classifier import likelihood
+    from eirene.eval.detectors import classifier as likelihood
 
     found = iter([[-1.0, -2.0], [float("nan"), -1.0], *[[-1.0, -1.0]] * 99])
     monkeypatch.setattr(likelihood, "log_likelihoods", lambda *a, **k: next(found))

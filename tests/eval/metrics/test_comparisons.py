@@ -28,6 +28,7 @@ def test_mcnemar_counts_an_item_once_however_many_seeds() -> None:
     assert (found.only_a, found.only_b, found.ties) == (1, 1, 2)  # x to a, z to b; y alike, w cancels out
 
 
+@pytest.mark.slow
 def test_holm_is_that_of_statsmodels() -> None:
     for seed in range(5):
         p = np.random.default_rng(seed).random(8) ** 3

@@ -43,6 +43,7 @@ for prompt in (None, sys.argv[2]):
 """
 
 
+@pytest.mark.slow
 def test_a_base_and_an_adapter_of_the_hub_bring_their_prompt_and_their_version(tmp_path: Path) -> None:
     base = make_llama(snapshot(tmp_path, "owner/base", "a" * 40))
     adapter = snapshot(tmp_path, "owner/adapter", "b" * 40)

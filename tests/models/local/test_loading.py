@@ -102,6 +102,7 @@ def test_code_that_is_not_needed_is_passed_over(tmp_path: Path, llama: Path) -> 
     assert not list(tmp_path.rglob(TRACE))
 
 
+@pytest.mark.slow
 def test_the_command_line_neither_asks_nor_reads_standard_input(tmp_path: Path, llama: Path) -> None:
     """With a `y` on standard input: exit code 2, one line, nothing on standard output, and the `y` is still there."""
     folder = make_hostile(tmp_path / "hostile", llama, kind="tokenizer")

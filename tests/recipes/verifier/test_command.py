@@ -10,7 +10,7 @@ from typing import Any
 
 import pytest
 
-from eirene.cli.train import training
+from eirene.cli.train import Stoppable
 from eirene.models.encoder import load_encoder
 from eirene.models.verifier.runtime import PremiseClaim, load_verifier
 from recipes.verifier.__main__ import main
@@ -74,16 +74,16 @@ def test_ctrl_c_lets_the_step_end_and_the_same_command_goes_on(
 ) -> None:
     """Exit code 130; the head is in the end that of a training that was not stopped."""
     pytest.importorskip("torch")
-    before, show = signal.getsignal(signal.SIGINT), training.show_step
+    before, show = signal.getsignal(signal.SIGINT), Stoppable.show
     command = ("--data", data, "--cache", tmp_path / "cache", "--epochs", "4")
 
-    def press(shown: Any, text: str, step: int, steps: int) -> None:
-        show(shown, text, step, steps)
+    def press(shown: Any, text: str, step: int, steps: int, **more: Any) -> None:
+        show(shown, text, step, steps, **more)
         if text.startswith("seed") and step == 2:
             signal.raise_signal(signal.SIGINT)
 
     with monkeypatch.context() as pressed:
-        pressed.setattr(training, "show_step", press)
+        pressed.setattr(Stoppable, "show", press)
         stopped = run(*command, "--out", tmp_path / "out")
     assert (stopped.code, stopped.out) == (130, ""), stopped
     assert "stopping after this step; Ctrl-C again stops at once" in stopped.err
@@ -100,7 +100,7 @@ def test_ctrl_c_while_vectors_are_made_stops_at_once(
     run: Run, data: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     pytest.importorskip("torch")
-    monkeypatch.setattr(training, "show_step", lambda *_: signal.raise_signal(signal.SIGINT))
+    monkeypatch.setattr(Stoppable, "show", lambda *_, **__: signal.raise_signal(signal.SIGINT))
     stopped = run("--data", data, "--out", tmp_path / "out", *QUICK)
     assert (stopped.code, stopped.out) == (130, ""), stopped
     assert stopped.err.endswith("stopped\n")

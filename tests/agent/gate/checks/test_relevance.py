@@ -73,6 +73,7 @@ def test_with_given_text_or_without_encoder_nothing_is_said() -> None:
     assert reasons(relevance, edit_case(ANSWER, after)) == []
 
 
+@pytest.mark.slow
 @settings(max_examples=25, deadline=None)
 @examples(st.text(max_size=60), st.text(max_size=60))
 def test_any_text_is_read(before: str, after: str) -> None:

@@ -88,6 +88,7 @@ def test_without_given_text_or_encoder_nothing_is_said() -> None:
     assert reasons(support, edit_case(BEFORE, after, given=GIVEN)) == []
 
 
+@pytest.mark.slow
 @settings(max_examples=25, deadline=None)
 @examples(st.text(max_size=60), st.text(max_size=60))
 def test_any_text_is_read(before: str, after: str) -> None:
