@@ -210,20 +210,22 @@ def test_an_encoder_that_cannot_be_loaded_is_named(tmp_path: Path) -> None:
 
 def test_an_encoder_runs_no_code_of_its_folder(tmp_path: Path) -> None:
     """Older releases of sentence-transformers run what a folder's list of parts names; here nothing is loaded."""
-    for file, content, said in [
-        (
-            "modules.json",
-            '[{"idx": 0, "path": "", "type": "own.Module"}]',
-            r"run code of its own \('own\.Module' in mod",
-        ),
-        (
-            "1_Router/router_config.json",
-            '{"types": {"a": "own.Module"}}',
-            r"run code of its own \('own\.Module' in rou",
-        ),
-        ("modules.json", "{", r"cannot be loaded: modules\.json"),
-    ]:
-        folder = tmp_path / str(len(said))
+    for n, (file, content, said) in enumerate(
+        [
+            (
+                "modules.json",
+                '[{"idx": 0, "path": "", "type": "own.Module"}]',
+                r"run code of its own \('own\.Module' in mod",
+            ),
+            (
+                "1_Router/router_config.json",
+                '{"types": {"a": "own.Module"}}',
+                r"run code of its own \('own\.Module' in rou",
+            ),
+            ("modules.json", "{", r"cannot be loaded: modules\.json"),
+        ]
+    ):
+        folder = tmp_path / str(n)
         (folder / "1_Router").mkdir(parents=True)
         (folder / file).write_text(content, encoding="utf-8")
         with pytest.raises(InputError, match=said):
