@@ -173,5 +173,5 @@ def _quiet() -> None:
         for name in ("eirene.agent.nodes", "eirene.models", "eirene.eval", "eirene.feedback_model", "eirene.refiners"):
             logging.getLogger(name).setLevel(logging.CRITICAL)
         # It quotes no model, and says which server failed: clients are not told.
-        logging.getLogger("eirene.models.address").setLevel(logging.WARNING)
+        logging.getLogger("eirene.models.failures").setLevel(logging.WARNING)
         logging.getLogger("uvicorn").setLevel(logging.ERROR)

@@ -25,6 +25,8 @@ from eirene.models.redaction import redacted_error, secrets_of
 from eirene.models.replies import Reply, Tokens
 
 logger = get_logger(__name__)
+failures = get_logger("eirene.models.failures")
+"""Which server failed and how, in our own words alone: a server of ours may log it where it logs nothing of models."""
 
 T = TypeVar("T")
 
@@ -113,7 +115,7 @@ class Caller:
             wait_s = self._retry.wait_s(outcome, attempt=before, rng=rng)
             if wait_s is None:
                 if outcome.log is not None:  # what the error must not tell
-                    logger.warning("%s", outcome.log)
+                    failures.warning("%s", outcome.log)
                 raise outcome.error
             logger.info("attempt %d failed, next in %.1f s: %s", before, wait_s, outcome.error)
             await self._sleep(wait_s)

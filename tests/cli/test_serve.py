@@ -8,7 +8,7 @@ import httpx
 import pytest
 
 from eirene.testing.loopback import LoopbackServer
-from eirene.testing.script import BrokenReply, ScriptedReply, ScriptedRequest
+from eirene.testing.script import BrokenReply, HttpError, ScriptedReply, ScriptedRequest
 from tests.agent.server.serving import ASK, DRAFT, GIVEN, running
 from tests.cli.run import Run, assert_error
 
@@ -58,6 +58,19 @@ def test_the_time_for_a_call_is_the_users_to_set() -> None:
     (record,) = reply["eirene"]["records"]
     assert record["error"] is None and record["usage"]["retries"] >= 1
     assert reply["choices"][0]["message"]["content"]
+
+
+@pytest.mark.usefixtures("loopback")
+def test_a_failed_draft_is_logged_with_its_server_and_cause() -> None:
+    """The client is told neither; what the server itself said is in no log."""
+    with LoopbackServer(lambda *_: HttpError(401, message="SAID BY THE SERVER")) as model:
+        flags = ("--upstream", "openai:m", "--base-url", model.base_url)
+        with running("--backend", "embedded", *flags, OPENAI_API_KEY="x") as (process, address):
+            reply = httpx.post(f"{address}/v1/chat/completions", json={"model": "m", "messages": ASK}, timeout=50)
+            process.terminate()
+            said = process.communicate(timeout=50)[1]
+    assert reply.status_code == 502 and model.base_url not in reply.text
+    assert f"openai:m at {model.base_url}: AuthError (HTTP 401)" in said and "SAID BY" not in said
 
 
 def test_a_time_for_a_call_that_is_none_is_refused(run: Run) -> None:
