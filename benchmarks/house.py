@@ -24,12 +24,12 @@ from eirene.cli.app import app
 from tests.source_tree import LONG, MODULES, ROOT, SMALL, House, circle_in, faults_of, import_graph, read_house
 
 LIMITS = {
-    "lines": 71_000,
-    "modules": 470,
-    "flags of all commands": 622,
-    "lines of benchmarks": 14_200,
-    "test cases": 6_100,
-    "processes that tests start": 135,
+    "lines": 68_200,
+    "modules": 401,
+    "flags of all commands": 621,
+    "lines of benchmarks": 14_170,
+    "test cases": 4_620,
+    "processes that tests start": 131,
 }
 """What `make check` allows. They only ever fall: what is added names what leaves, and a clean-up lowers them."""
 STARTERS = {"subprocess", "asyncio", "multiprocessing", "context", "pexpect"}
