@@ -85,8 +85,10 @@ def score(
             item = one_with_id(data.open(file, each=corpus.filler()).read(), row, where=file, done="drawn")
             _draw(item, heatmap, model=str(models.local_model), detector=name, measure=measure, mean=mean, force=force)
             return
-        if out is None or row is not None:
-            raise InputError("give --out FILE; --id goes with --heatmap", field="out")
+        if row is not None:
+            raise InputError("--id goes with --heatmap", field="id")
+        if out is None:
+            raise InputError("give --out FILE, where the scores go", field="out")
         names = parse_names(detectors or "rouge,alignment")
         resources = models.resources(names, word_maps=word_maps)
         check_output(out, force=force)

@@ -152,6 +152,11 @@ class Journal:
                 raise OSError(errno.ENOENT, "the file or its folder has been removed", str(self.path))
             self._size += len(data)
 
+    def mend(self) -> None:
+        """Removes a line that was cut off, as the next `append` would: a run may have nothing left to write."""
+        with self._mutex:
+            self._mend()
+
     def drop(self, places: Sequence[tuple[int, int]]) -> None:
         """Takes out what stands at these bytes, which rise. The new file appears at once, or the old one stays."""
         with self._mutex:

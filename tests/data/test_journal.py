@@ -50,6 +50,10 @@ def test_a_torn_last_line_is_repaired_wherever_it_was_torn(path: Path) -> None:
             assert [one["key"] for one in kept(path)] == (["a", "b"] if cut == 1 else ["a"]), cut
             assert path.read_bytes() == whole + torn[:-cut]
             with open_journal(path) as journal:
+                journal.mend()  # of a run with nothing left to write
+            assert path.read_bytes() == whole + (torn if cut == 1 else b""), cut
+            path.write_bytes(whole + torn[:-cut])
+            with open_journal(path) as journal:
                 journal.append([line("c")])
             assert [json.loads(text)["key"] for text in path.read_bytes().splitlines()] == [
                 one for one in "abc" if one != "b" or cut == 1

@@ -170,5 +170,5 @@ def read_status(path: str | Path, *, on_scan: OnScan | None = None) -> BatchStat
     except (OSError, ValueError) as error:
         raise cannot_read(str(path), error) from None
     if size and not totals.rows and not is_held(path):
-        raise InputError("is no journal of a batch: its only line was cut off", where=str(path))
+        raise InputError("is no journal of a batch: its only line was cut off; name another file", where=str(path))
     return BatchStatus(totals, dict(kinds.most_common()), is_held(path))

@@ -259,6 +259,8 @@ class RowJournal(Generic[Row]):
         """
         if concurrency < 1:
             raise InputError(f"concurrency must be at least 1, got {concurrency}", field="concurrency")
+        if self._journal is not None:
+            self._journal.mend()
         wanted = list(cases)
         keys = {key for key, _ in wanted}
         if retry_failed:

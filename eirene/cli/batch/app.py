@@ -133,6 +133,7 @@ def _run(
     from eirene.core.process import settings_for_rows
 
     if not opened.n_left:
+        opened.journal.mend()
         return 0
 
     def on_row(row: Record) -> None:

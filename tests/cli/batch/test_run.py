@@ -24,7 +24,10 @@ def test_the_second_run_does_nothing_and_says_so(run: Run, tmp_path: Path) -> No
     with LoopbackServer(rewrite) as server:
         first = run(*flags(server, file, out))
         calls, again = server.calls, run(*flags(server, file, out))
-        assert (calls, server.calls) == (5, 5)
+        whole = out.read_bytes()
+        out.write_bytes(whole + b'{"torn')  # of a row that came again, by another run
+        assert "was cut off" in run(*flags(server, file, out)).err
+        assert (calls, server.calls, out.read_bytes()) == (5, 5, whole)
     assert (first.code, again.code) == (0, 0), first.err
     assert "made 5 rows: 5 accepted; 5 model calls" in first.err
     assert again.err == f"nothing to do: all 5 rows are in {out}\n"
