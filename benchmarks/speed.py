@@ -283,7 +283,7 @@ def main() -> None:
         table.append(line)
     if options.write:
         before, _, rest = PAGE.read_text("utf-8").partition(BEGIN)
-        PAGE.write_text(before + BEGIN + "\n".join(table) + "\n" + END + rest.partition(END)[2], "utf-8")
+        PAGE.write_text(before + BEGIN + "\n".join(table) + "\n\n" + END + rest.partition(END)[2], "utf-8")
 
 
 if __name__ == "__main__":
