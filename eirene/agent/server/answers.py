@@ -1,4 +1,4 @@
-"""Responses in OpenAI's form, whole and as server-sent events, with the trace in the field `eirene`."""
+"""Responses in OpenAI's form, whole and streamed as server-sent events, with the trace in the field `eirene`."""
 
 from __future__ import annotations
 
