@@ -7,6 +7,7 @@ collector that cannot be reached costs a warning and the spans, and never the ru
 from __future__ import annotations
 
 import gzip
+import math
 import os
 import ssl
 import threading
@@ -63,7 +64,7 @@ class SpanExport:
         zipped = {"Content-Encoding": "gzip"} if self._zips else {}
         self._client = httpx.Client(
             headers={**_headers(), "Content-Type": "application/x-protobuf", **zipped},
-            timeout=float(_variable("TIMEOUT") or 10),
+            timeout=_timeout_s(),
             verify=_certificates(),
             limits=httpx.Limits(max_keepalive_connections=0),  # of one that is kept it would be learned too late
         )
@@ -157,6 +158,17 @@ def _variable(name: str) -> str:
     return os.environ.get(f"{_VARIABLE}TRACES_{name}") or os.environ.get(f"{_VARIABLE}{name}") or ""
 
 
+def _timeout_s() -> float:
+    text = _variable("TIMEOUT") or "10"
+    try:
+        found = float(text)
+    except ValueError:
+        found = math.nan
+    if not 0 < found < math.inf:
+        raise InputError(f"{_VARIABLE}TIMEOUT must be a number of seconds above 0, got {text!r}", field="trace")
+    return found
+
+
 def _endpoint() -> str:
     """The address that spans go to. Raises `InputError` for what is none, and does not show it: it may hold a key."""
     own, base = os.environ.get(f"{_VARIABLE}TRACES_ENDPOINT"), os.environ.get(f"{_VARIABLE}ENDPOINT")
@@ -186,11 +198,14 @@ def _headers() -> dict[str, str]:
 
 
 def _certificates() -> ssl.SSLContext | bool:
-    """The certificates that the variables name, else the usual ones."""
+    """The certificates that the variables name, else the usual ones. Raises `InputError` for what cannot be read."""
     own, key = _variable("CLIENT_CERTIFICATE"), _variable("CLIENT_KEY")
     if not own and not _variable("CERTIFICATE"):
         return True
-    context = ssl.create_default_context(cafile=_variable("CERTIFICATE") or None)
-    if own:
-        context.load_cert_chain(own, key or None)
+    try:
+        context = ssl.create_default_context(cafile=_variable("CERTIFICATE") or None)
+        if own:
+            context.load_cert_chain(own, key or None)
+    except OSError as error:  # no such file, or no certificate in it: both are errors of ssl's, which is one of these
+        raise InputError(f"a certificate that {_VARIABLE}* name cannot be read: {error}", field="trace") from None
     return context

@@ -33,11 +33,6 @@ def sealed(text: bytes) -> bytes:
     return b'%b,"line_crc32":"%08x"}' % (body, zlib.crc32(body))
 
 
-def check_seal(line: bytes) -> bool:
-    """Whether a line has a checksum, which then fits; raises `DamagedError` where it does not."""
-    return unsealed(line) is not line
-
-
 def unsealed(line: bytes) -> bytes:
     """The text of a line whose checksum fits, without it; a line without one as it is. Raises `DamagedError`."""
     found = _SEAL.search(line, max(len(line) - _LONGEST, 0))

@@ -52,11 +52,6 @@ def curly_reply(value: str) -> str:
     return f" {value.translate(_PARENTHESES)}}}"
 
 
-def flatten_groups(groups: Groups) -> list[tuple[str, str]]:
-    """Every argument with its group's name, in order."""
-    return [(name, argument) for name, arguments in groups for argument in arguments]
-
-
 def _field(key: str, value: str) -> str:
     return _opened(key) + curly_reply(value) + "\n"
 

@@ -228,15 +228,39 @@ def test_a_collector_that_refuses_is_told_with_its_status(run: Run, monkeypatch:
 
 def test_variables_that_ask_for_what_is_not_there_are_refused(run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
     for name, value, wanted in (
-        ("OTEL_EXPORTER_OTLP_PROTOCOL", "grpc", "http/protobuf"),
-        ("OTEL_EXPORTER_OTLP_TRACES_PROTOCOL", "http/json", "http/protobuf"),
-        ("OTEL_EXPORTER_OTLP_COMPRESSION", "brotli", "gzip, none"),
-        ("OTEL_TRACES_EXPORTER", "zipkin", "otlp"),
+        (
+            "OTEL_EXPORTER_OTLP_PROTOCOL",
+            "grpc",
+            "error: OTEL_EXPORTER_OTLP_PROTOCOL must be http/protobuf or not set, got",
+        ),
+        (
+            "OTEL_EXPORTER_OTLP_TRACES_PROTOCOL",
+            "http/json",
+            "OTEL_EXPORTER_OTLP_TRACES_PROTOCOL must be http/protobuf or not set, got",
+        ),
+        (
+            "OTEL_EXPORTER_OTLP_COMPRESSION",
+            "brotli",
+            "OTEL_EXPORTER_OTLP_COMPRESSION must be gzip, none or not set, got",
+        ),
+        ("OTEL_TRACES_EXPORTER", "zipkin", "OTEL_TRACES_EXPORTER must be otlp or not set, got"),
+        (
+            "OTEL_EXPORTER_OTLP_TIMEOUT",
+            "soon",
+            "OTEL_EXPORTER_OTLP_TIMEOUT must be a number of seconds above 0, got 'soon'",
+        ),
+        (
+            "OTEL_EXPORTER_OTLP_TIMEOUT",
+            "-1",
+            "OTEL_EXPORTER_OTLP_TIMEOUT must be a number of seconds above 0, got '-1'",
+        ),
+        ("OTEL_EXPORTER_OTLP_CERTIFICATE", __file__, "cannot be read"),
+        ("OTEL_EXPORTER_OTLP_CERTIFICATE", "/no/such/file", "cannot be read"),
     ):
         with monkeypatch.context() as patch:
             patch.setenv(name, value)
             done = run("refine", UNIFORMS, "--json", "--trace", "spans")
-        assert_error(done, f"{name} must be {wanted} or not set, got")
+        assert_error(done, wanted)
 
 
 def test_spans_are_sent_as_compressed_as_asked_for(run: Run, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from hypothesis import given
 from hypothesis import strategies as st
 
-from eirene.prompts.curly import COVERED, curly_reply, flatten_groups, response_prompt, verdict_prompt
+from eirene.prompts.curly import COVERED, curly_reply, response_prompt, verdict_prompt
 
 ARGUMENTS = [("pro", "Wind is clean."), ("con", "Turbines kill birds.")]
 
@@ -20,10 +20,6 @@ def test_a_verdict_prompt_holds_the_response_and_ends_where_the_label_begins() -
     found = verdict_prompt("Wind power?", ARGUMENTS[:1], "It is clean.", asks=COVERED)
     assert found == "{query: Wind power?}\n{pro: Wind is clean.}\n{response: It is clean.}\n{covered:"
     assert curly_reply("YES") == " YES}"
-
-
-def test_groups_are_laid_flat_in_order() -> None:
-    assert flatten_groups([("pro", ["a", "b"]), ("con", ["c"])]) == [("pro", "a"), ("pro", "b"), ("con", "c")]
 
 
 @given(st.text(), st.lists(st.tuples(st.text(), st.text()), max_size=4), st.text())
