@@ -19,6 +19,7 @@ import statistics
 import tempfile
 import time
 from collections.abc import Callable, Iterator
+from contextlib import ExitStack
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -58,6 +59,7 @@ class Pair(NamedTuple):
     theirs: Work
     peer: str
     clock: Callable[[], float] = time.process_time
+    close: Work = lambda: None
 
 
 def case_of(n: int) -> Case:
@@ -96,8 +98,8 @@ def selection(n: int) -> Pair:
     samples, sentences = samples_of(n), split_sentences(" ".join(f"Sentence {i} is here." for i in range(8)))
     if select(samples, sentences, n_requested=n).winner != equations_as_written(samples):
         raise SystemExit("selection: the equations as written choose another sample")
-    ours = lambda: select(samples, sentences, n_requested=n)  # noqa: E731  # the two ways stand side by side
-    return Pair(ours, lambda: equations_as_written(samples), "the equations as written")
+    naive = "the equations as written"
+    return Pair(lambda: select(samples, sentences, n_requested=n), lambda: equations_as_written(samples), naive)
 
 
 def rouge() -> Pair:
@@ -192,14 +194,16 @@ def one_request() -> Pair:
     item = eirene.Item(question="Trams or buses?", answer="Trams are quiet. Buses are cheap.")
     request = FeedbackRequest(item, item.answer, split_sentences(item.answer), seed=0)
 
+    servers = ExitStack()
+
     def asked(policy: NPolicy) -> Work:
-        server = LoopbackServer(
-            lambda *_: "1. [Incomplete] Reasons: Noise.\n2. [Complete]", latency_s=0.2, n=policy
-        ).__enter__()
+        script = "1. [Incomplete] Reasons: Noise.\n2. [Complete]"
+        server = servers.enter_context(LoopbackServer(lambda *_: script, latency_s=0.2, n=policy))
         model = ChatFeedback(resolve_chat("openai:bench", options=ChatOptions(base_url=server.base_url)))
         return lambda: asyncio.run(draw_samples(model, request, n=20, stop="none", meter=Meter()))
 
-    return Pair(asked("takes"), asked("refuses"), "a server that refuses `n`, 0.2 s latency", time.perf_counter)
+    peer = "a server that refuses `n`, 0.2 s latency"
+    return Pair(asked("takes"), asked("refuses"), peer, time.perf_counter, servers.close)
 
 
 def call_cache() -> Pair:
@@ -208,7 +212,9 @@ def call_cache() -> Pair:
     from eirene.models.scripted import ScriptedChatModel
     from eirene.prompts import Message
 
-    cache = CallCache(Path(tempfile.mkdtemp()) / "calls.sqlite", max_bytes=10**9)
+    held = ExitStack()
+    cache = CallCache(Path(held.enter_context(tempfile.TemporaryDirectory())) / "calls.sqlite", max_bytes=10**9)
+    held.callback(cache.close)
     reply = "1. [Complete]\n2. [Incomplete] Reasons: " + "it leaves out what the other side says " * 8
     models = [ChatModel(ScriptedChatModel(lambda _: reply), name="openai:n", cache=kept) for kept in (cache, None)]
 
@@ -219,7 +225,9 @@ def call_cache() -> Pair:
             _ = [r async for r in found]
 
     cached, plain = models
-    return Pair(lambda: asyncio.run(drawn(cached)), lambda: asyncio.run(drawn(plain)), "a scripted model, no cache")
+
+    peer = "a scripted model, no cache"
+    return Pair(lambda: asyncio.run(drawn(cached)), lambda: asyncio.run(drawn(plain)), peer, close=held.close)
 
 
 def traced() -> Pair:
@@ -266,6 +274,7 @@ def rows(only: str, repeats: int) -> Iterator[str]:
         pair = build()
         pair.ours(), pair.theirs()
         times = [(timed(pair.ours, pair.clock), timed(pair.theirs, pair.clock)) for _ in range(repeats)]
+        pair.close()
         ours, theirs = (statistics.median(found) for found in zip(*times, strict=True))
         yield f"| {name} | {1000 * ours:,.1f} ms | {pair.peer} | {1000 * theirs:,.1f} ms | {theirs / ours:.2f} |"
 

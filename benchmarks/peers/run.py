@@ -13,18 +13,17 @@ come first and count for nothing. Prints JSON; `--markdown` writes benchmarks/re
 from __future__ import annotations
 
 import argparse
+import contextlib
 import json
 import os
 import subprocess
 import sys
 import tempfile
+from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-sys.path.insert(1, str(Path(__file__).parent.parent))
-
-from neighbours import neighbours
 from page import page
 from rows import WARM_FROM, row
 
@@ -67,6 +66,18 @@ def contenders(options: argparse.Namespace) -> list[Contender]:
     if not kept:
         raise SystemExit(f"--only names none of: {', '.join(c.name for c in found)}")
     return kept
+
+
+@contextlib.contextmanager
+def neighbours(n: int) -> Iterator[None]:
+    """Processes that keep a core busy each, as long as the context lasts."""
+    busy = [subprocess.Popen([sys.executable, "-c", "while True: pass"]) for _ in range(n)]
+    try:
+        yield
+    finally:
+        for process in busy:
+            process.kill()
+            process.wait()
 
 
 def main() -> None:

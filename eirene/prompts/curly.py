@@ -6,7 +6,7 @@ error classifiers. No value can close its own braces: braces in a text become pa
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable
 from dataclasses import dataclass
 
 _PARENTHESES = str.maketrans("{}", "()")
@@ -15,9 +15,6 @@ _KEY_BREAKS = str.maketrans({"{": "(", "}": ")", ":": " ", "\n": " ", "\r": " "}
 RESPONSE = "response"
 FAITHFUL, COVERED = "faithful", "covered"
 """The questions of classifiers: does the response say only what was given, and all of it?"""
-
-Groups = Sequence[tuple[str, Sequence[str]]]
-"""Named groups of arguments, in order."""
 
 
 @dataclass(frozen=True, slots=True)
