@@ -32,7 +32,7 @@ from eirene.core.records import Item, Record
 from eirene.core.tracing import Tracing
 from eirene.data.json_rows import reason
 from eirene.data.line_checksum import DamagedError
-from eirene.models.cache_file import owner_of, tables_in
+from eirene.models.cache import owner_of, tables_in
 
 Found = Literal["nothing", "question", "unfinished", "failed", "finished"]
 """How far a thread had come when it was opened."""

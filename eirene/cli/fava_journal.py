@@ -23,7 +23,7 @@ from eirene.core.usage import Usage
 
 if TYPE_CHECKING:
     from eirene.agent.batch.control import Limits
-    from eirene.cli.batch.runners import Stop
+    from eirene.cli.batch.flags import Stop
     from eirene.cli.model_flags import CallFlags
     from eirene.synth.fava import FavaRecipe, FavaTotals, PassageOutcome, PassagePlan
     from eirene.synth.fava.recipe import Neighbours
@@ -112,7 +112,7 @@ async def _run(
     """Makes rows until none is left, a limit is reached, or the user stops it."""
     from eirene.agent.batch.control import Budget
     from eirene.agent.batch.rows import run_rows
-    from eirene.cli.batch.runners import stoppable
+    from eirene.cli.batch.flags import stoppable
     from eirene.synth.fava import asynthesise
 
     under_way: dict[str, PassagePlan] = {}

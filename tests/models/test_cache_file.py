@@ -15,7 +15,7 @@ from pathlib import Path
 import pytest
 
 from eirene.core.errors import InputError
-from eirene.models.cache_file import CacheFile
+from eirene.models.cache import CacheFile
 
 BIG = 10**9
 
@@ -132,7 +132,7 @@ def test_a_full_disk_is_an_error_that_leaves_what_was_there(cache: CacheFile) ->
 WRITER = """
     import sys
     from pathlib import Path
-    from eirene.models.cache_file import CacheFile
+    from eirene.models.cache import CacheFile
 
     path, start = Path(sys.argv[1]), int(sys.argv[2])
     print("ready", flush=True)
@@ -202,7 +202,7 @@ def test_a_file_that_cannot_be_written_is_read_by_another_user() -> None:
     reader = """
         import os, sys
         from pathlib import Path
-        from eirene.models.cache_file import CacheFile
+        from eirene.models.cache import CacheFile
         os.setgid(65534)
         os.setuid(65534)
         cache = CacheFile(Path(sys.argv[1]), max_bytes=10**9)

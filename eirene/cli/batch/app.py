@@ -9,9 +9,8 @@ import typer
 from typer.core import TyperGroup
 
 from eirene.cli import flags
-from eirene.cli.batch.flags import DryRunFlags, LimitFlags, OfflineFlags, RunFlags
+from eirene.cli.batch.flags import BatchModels, DryRunFlags, LimitFlags, OfflineFlags, RunFlags, runner_for, stoppable
 from eirene.cli.batch.plan import dry_run, exchange
-from eirene.cli.batch.runners import BatchModels, runner_for, stoppable
 from eirene.cli.data_flags import IN_HELP, CorpusFlags, DataFlags
 from eirene.cli.flags import LoopFlags, TraceFlags, with_groups
 from eirene.cli.model_flags import ModelFlags

@@ -18,8 +18,7 @@ if TYPE_CHECKING:
     from eirene.agent.batch.offline import Imported
     from eirene.agent.settings import Settings
     from eirene.agent.state import Parts
-    from eirene.cli.batch.flags import DryRunFlags, OfflineFlags
-    from eirene.cli.batch.runners import BatchModels
+    from eirene.cli.batch.flags import BatchModels, DryRunFlags, OfflineFlags
     from eirene.core.records import Item, Record
 
 LOOKED_AT = 2000
