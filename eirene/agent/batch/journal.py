@@ -31,6 +31,7 @@ STATUSES = ("accepted", "complete", "kept", "abstained", "failed")
 _COUNTS = ("calls", "retries", "cache_hits", "input_tokens", "output_tokens", "cached_tokens")
 _END = re.compile(rb'"hash": ?"[0-9a-f]{16}"\}\s*\Z')
 _END_LENGTH = 40
+_LOOKED_AT = 10_000  # lines of a file before it is called something else
 
 
 class BatchLine(BaseModel):
@@ -51,21 +52,27 @@ def read_lines(
 ) -> Iterator[tuple[JournalLine, BatchLine | None]]:
     """The lines, each with what it says; None for a damaged one, which without `damaged_ok` is an `InputError`.
 
-    So is a file that has lines and no whole one.
+    So is a file that has lines and no whole one, or none among its first ones.
     """
-    is_ours, has_lines = False, False
+    is_ours, damage, fault = False, None, ""
     for line in lines:
         row = None if line.fault is not None else batch_line(line.text)
-        if row is None and not damaged_ok:
+        is_ours = is_ours or row is not None
+        if row is None and damage is None:
+            damage, fault = line, line.fault or "is no line of a batch"
+        if damage is not None and is_ours and not damaged_ok:
             raise InputError(
-                f"{line.fault or 'is no line of a batch'}; --replace-damaged has such rows made again and keeps the "
-                "lines in a file of their own; if this is no journal of a batch, name another file",
-                where=f"{path}, line {line.number}",
+                f"{fault}; eirene batch --replace-damaged has such rows made again and keeps the lines in a file of "
+                "their own",
+                where=f"{path}, line {damage.number}",
             )
-        is_ours, has_lines = is_ours or row is not None, True
-        yield line, row
-    if has_lines and not is_ours:
-        raise InputError("is no journal of a batch; it is left as it is, name another file", where=str(path))
+        if not is_ours and line.number == _LOOKED_AT:
+            break
+        if row is not None or damaged_ok:
+            yield line, row
+    if damage is not None and not is_ours:
+        said = f"line {damage.number}: {fault}; it is left as it is, name another file"
+        raise InputError(f"is no journal of a batch: {said}", where=str(path))
 
 
 def batch_line(text: bytes) -> BatchLine | None:

@@ -103,6 +103,9 @@ def test_a_line_that_is_none_of_a_batch_is_named_and_left_as_it_is(path: Path) -
             found = [row is None for _, row in read_lines(path, journal.lines(damaged_ok=True), damaged_ok=True)]
         assert found == [False, True, False], broken
         assert path.read_bytes() == data
+        path.write_bytes(broken.encode() + b"\n" + data)
+        with pytest.raises(InputError, match=r"out\.jsonl, line 1: .*--replace-damaged"):
+            read_status(path)
 
 
 def test_a_file_of_something_else_is_no_journal_of_a_batch(path: Path) -> None:

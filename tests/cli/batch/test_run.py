@@ -84,7 +84,9 @@ def test_status_of_what_is_no_whole_journal_is_an_error(run: Run, tmp_path: Path
         ('{"id":"a","question":"', "its only line was cut off"),
     ):  # fmt: skip
         file.write_text(text)
-        assert_error(run("batch", "status", file), said)
+        found = run("batch", "status", file)
+        assert_error(found, said)
+        assert "is no journal of a batch" in found.err and "--replace-damaged" not in found.err
         assert file.read_text() == text
 
 
