@@ -5,7 +5,7 @@ from __future__ import annotations
 
 import asyncio
 from collections import Counter, deque
-from collections.abc import AsyncGenerator, Callable, Iterable
+from collections.abc import AsyncGenerator, AsyncIterator, Callable, Iterable
 from contextlib import aclosing
 from dataclasses import dataclass, field
 from typing import Protocol
@@ -39,8 +39,8 @@ class Worker(Protocol):
         """Starts it, and returns when it has its models."""
         ...
 
-    async def rows(self, rows: list[RowWork]) -> Replies:
-        """What it makes of rows."""
+    def rows(self, rows: list[RowWork]) -> AsyncIterator[Replies]:
+        """What it makes of rows, in their order: of one or more of them at a time."""
         ...
 
     def end(self) -> None:
@@ -150,7 +150,7 @@ class _Slot:
     pool: Pool
     worker: Worker | None = None
     is_dead: bool = False
-    calls: dict[asyncio.Task[Replies], list[RowWork]] = field(default_factory=dict)
+    calls: dict[asyncio.Task[None], list[RowWork]] = field(default_factory=dict)
     again: deque[RowWork] = field(default_factory=deque)
     alone: deque[RowWork] = field(default_factory=deque)
 
@@ -165,7 +165,7 @@ class _Slot:
             if self.worker is None:
                 self.worker, self.is_dead = await self._begun(), False
             while not self.is_dead and len(self.calls) < self.pool.shape.calls and (rows := self._next()):
-                self.calls[asyncio.create_task(self.worker.rows(rows))] = rows
+                self.calls[asyncio.create_task(self._called(self.worker, rows))] = rows
             if not self.calls:
                 if not self.pool.is_over:
                     await self.pool.news.wait()
@@ -178,6 +178,8 @@ class _Slot:
 
     def end(self) -> None:
         """Ends the worker, if there is one."""
+        for call in self.calls:
+            call.cancel()
         worker, self.worker = self.worker, None
         if worker is not None:
             worker.end()
@@ -197,7 +199,7 @@ class _Slot:
 
     def _next(self) -> list[RowWork]:
         """The rows of the next call; none while one must be alone."""
-        if any(self.pool.deaths[rows[0].key] >= _TOGETHER for rows in self.calls.values()):
+        if any(self.pool.deaths[work.key] >= _TOGETHER for rows in self.calls.values() for work in rows):
             return []
         if self.again:
             return [self.again.popleft()]
@@ -205,22 +207,27 @@ class _Slot:
             return [] if self.calls else [self.alone.popleft()]
         return self.pool.take()
 
-    async def _ended(self, call: asyncio.Task[Replies]) -> None:
-        rows = self.calls.pop(call)
+    async def _called(self, worker: Worker, rows: list[RowWork]) -> None:
+        """Has rows made; those of which something has come are taken out."""
+        async for replies, logged in worker.rows(rows.copy()):
+            for record in logged:
+                log_here(record)
+            for reply in replies:
+                work = rows.pop(0)
+                if isinstance(reply, Record):
+                    await self.pool.put(work, reply)
+                else:
+                    await self.pool.fail(reply, rows=1)
+
+    async def _ended(self, call: asyncio.Task[None]) -> None:
+        rows = self.calls[call]
         try:
-            replies, logged = call.result()
+            call.result()  # what else it raises ends the run, and its rows are held still
         except WorkerDiedError as error:
             self.is_dead = True
-            for work in rows:
-                await self._lost(work, str(error))
-            return
-        for record in logged:
-            log_here(record)
-        for work, reply in zip(rows, replies, strict=True):
-            if isinstance(reply, Record):
-                await self.pool.put(work, reply)
-            else:
-                await self.pool.fail(reply, rows=1)
+            while rows:
+                await self._lost(rows.pop(0), str(error))
+        del self.calls[call]
 
     async def _lost(self, work: RowWork, how: str) -> None:
         """Counts a death against a row: first it goes again with others, then alone, and then it is a failed record."""

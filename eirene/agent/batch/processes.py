@@ -6,7 +6,7 @@ import asyncio
 import os
 import signal
 import sys
-from collections.abc import AsyncGenerator, Iterable, Iterator
+from collections.abc import AsyncGenerator, AsyncIterator, Iterable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager, suppress
 from multiprocessing import get_context
@@ -90,12 +90,13 @@ class _Process:
         if isinstance(reply, str):
             raise WorkerError(f"a worker process could not begin: {reply}")
 
-    async def rows(self, rows: list[RowWork]) -> Replies:
-        """Sends rows and waits for what comes of them."""
+    async def rows(self, rows: list[RowWork]) -> AsyncIterator[Replies]:
+        """Sends rows and waits for what comes of each."""
         assert self._pipe is not None
         with suppress(OSError):  # it is gone, which receiving tells
             self._pipe.send(rows)
-        return cast("Replies", await self._received())
+        for _ in rows:
+            yield cast("Replies", await self._received())
 
     def end(self) -> None:
         """Ends it."""
@@ -128,7 +129,10 @@ def serve(
     with suppress(EOFError, BrokenPipeError, ConnectionResetError), asyncio.Runner() as runner:
         pipe.send(worker.begin())
         while True:
-            pipe.send(runner.run(worker.rows(pipe.recv())))
+            rows: list[RowWork] = pipe.recv()
+            worker.encode(rows)
+            for work in rows:
+                pipe.send(runner.run(worker.rows([work], is_end=work is rows[-1])))
 
 
 def _context() -> ForkServerContext | SpawnContext:

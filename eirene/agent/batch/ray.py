@@ -16,7 +16,7 @@ import secrets
 import signal
 import socket
 import tempfile
-from collections.abc import AsyncGenerator, Iterable, Iterator
+from collections.abc import AsyncGenerator, AsyncIterator, Iterable, Iterator
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from types import ModuleType
@@ -108,9 +108,9 @@ class _Actor:
                 "the same version of Eirene and the same models on all machines of the cluster"
             )
 
-    async def rows(self, rows: list[RowWork]) -> Replies:
-        """Sends rows and waits for what comes of them."""
-        return cast("Replies", await self._reply(self.actor.rows.remote(rows)))
+    async def rows(self, rows: list[RowWork]) -> AsyncIterator[Replies]:
+        """Sends rows and waits for what comes of them all."""
+        yield cast("Replies", await self._reply(self.actor.rows.remote(rows)))
 
     def end(self) -> None:
         """Ends it."""

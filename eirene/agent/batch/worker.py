@@ -81,24 +81,24 @@ class RowWorker:
         self._loop = Loop(replace(parts, detectors=detectors), self._settings)
         return common
 
-    async def rows(self, chunk: list[RowWork]) -> Replies:
-        """What comes of each row, and what was logged meanwhile."""
+    async def rows(self, chunk: list[RowWork], *, is_end: bool = True) -> Replies:
+        """What comes of each row, and what was logged meanwhile; `is_end`: spans are sent, for it may be ended now."""
         assert self._loop is not None
-        if len(chunk) > 1:
-            self._encode(chunk)
+        self.encode(chunk)
         with self._spans.active():
             replies = [await self._one(self._loop, work) for work in chunk]
-        await asyncio.to_thread(self._spans.flush)
+        if is_end:
+            await asyncio.to_thread(self._spans.flush)
         logged = []
         with suppress(Empty):  # other calls, and threads, may be adding to it
             while True:
                 logged.append(self._logged.get_nowait())
         return replies, logged
 
-    def _encode(self, chunk: list[RowWork]) -> None:
-        """Encodes what the rows will need, where their feedback model can tell."""
+    def encode(self, chunk: list[RowWork]) -> None:
+        """Encodes what several rows will need, where their feedback model can tell."""
         assert self._loop is not None
-        if isinstance(self._loop.parts.feedback_model, EmbeddedFeedback):
+        if len(chunk) > 1 and isinstance(self._loop.parts.feedback_model, EmbeddedFeedback):
             try:
                 self._loop.parts.feedback_model.prepare([work.item for work in chunk])
             # A fault of ours that one text brings out: it shows again at its own row, and the others are made.

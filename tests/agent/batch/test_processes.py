@@ -10,15 +10,18 @@ import re
 import signal
 import subprocess
 import sys
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import AsyncIterator, Callable, Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
 import pytest
 
 import eirene
+from eirene.agent.batch.pool import Pool, PoolShape, WorkerDiedError
 from eirene.agent.batch.processes import ProcessRunner
 from eirene.agent.batch.runner import LocalRunner, RowOutcome, RowWork
+from eirene.agent.batch.worker import Replies
+from eirene.agent.record import failed_record
 from eirene.agent.settings import Settings
 from eirene.agent.state import Parts
 from eirene.core.errors import AuthError, WorkerError
@@ -26,6 +29,7 @@ from eirene.core.records import Item, Record
 from eirene.data import read_items
 from eirene.feedback_model.embedded.critic import EmbeddedFeedback
 from eirene.models.encoder import load_encoder
+from eirene.testing.parts import scripted_parts
 from tests.agent.batch.worker_parts import broken, deadly, embedded, killed
 
 EXAMPLES = Path(__file__).parents[3] / "examples"
@@ -114,6 +118,7 @@ from eirene.agent.batch.processes import ProcessRunner
 from eirene.agent.batch.runner import RowWork
 from eirene.agent.settings import Settings
 from eirene.core.records import Item
+from eirene.testing.parts import scripted_parts
 from tests.agent.batch.worker_parts import embedded
 
 async def go():
@@ -194,10 +199,38 @@ def test_a_worker_that_raises_costs_no_row_of_the_others(tmp_path: Path) -> None
         with pytest.raises(AuthError, match="refused"):
             async for outcome in runner.run(work()):
                 made.append(outcome.work.item.id)
+        keys = ["row-0", "row-1", "row-2"]
+        assert await chunk_with(WorkerDiedError("gone")) == (keys, [keys, ["row-1"], ["row-2"]])
+        with pytest.raises(WorkerError, match="broken"):
+            await chunk_with(WorkerError("broken"))
         return made
 
     made = asyncio.run(collect())
     assert set(pulled) - set(made) == {"row-0"}
+
+
+async def chunk_with(error: Exception) -> tuple[list[str], list[list[str]]]:
+    """What comes of three rows whose workers end with the error after one row, and what these were asked for."""
+    settings, asked = Settings.of(mode="improve"), []
+
+    class Half:
+        async def begin(self) -> None:
+            pass
+
+        async def rows(self, rows: list[RowWork]) -> AsyncIterator[Replies]:
+            asked.append([work.key for work in rows])
+            yield [failed_record(rows[0].item, error, parts=scripted_parts(), settings=settings)], []
+            raise error
+
+        def end(self) -> None:
+            pass
+
+    async def collect() -> list[str]:
+        shape = PoolShape(workers=1, chunk_rows=3)
+        pool = Pool(rows("a", "b", "c"), Half, settings, shape=shape, parts=scripted_parts)
+        return [outcome.key async for outcome in pool.run()]
+
+    return await asyncio.wait_for(collect(), 10), asked
 
 
 @pytest.mark.parametrize("workers", [None, 2])
