@@ -160,8 +160,9 @@ class Journal:
     def drop(self, places: Sequence[tuple[int, int]]) -> None:
         """Takes out what stands at these bytes, which rise. The new file appears at once, or the old one stays."""
         with self._mutex:
+            last = self._size
             self._mend()
-            ends = [0, *(end for _, end in places)]
+            ends = [0, *(self._size if end == last else end for _, end in places)]  # with the end that the last lacked
             begins = [*(begin for begin, _ in places), self._size]
             parts = (part for at in zip(ends, begins, strict=True) for part in self._parts(*at))
             self._replace(parts)
