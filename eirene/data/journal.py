@@ -203,11 +203,14 @@ class Journal:
             _lock(handle, self.path)  # before it has the name: nobody can come in between
             os.chmod(name, os.fstat(self._handle).st_mode)
             os.replace(name, target)
-        except OSError as error:
+        except BaseException as error:
             if name is not None:
                 os.close(handle)
-                os.unlink(name)
-            raise OSError(error.errno, error.strerror, str(self.path)) from None
+                with suppress(FileNotFoundError):
+                    os.unlink(name)
+            if isinstance(error, OSError):
+                raise OSError(error.errno, error.strerror, str(self.path)) from None
+            raise
         _sync_folder(target.parent)
         os.close(self._handle)
         self._handle, self._size = handle, os.fstat(handle).st_size
