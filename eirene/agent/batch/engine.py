@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from array import array
 from bisect import bisect_left
 from collections.abc import Callable, Iterable, Iterator, Sequence
@@ -96,6 +97,8 @@ class Batch:
             beside = self.journal.path.with_name(f"{self.journal.path.name}.damaged")
             with beside.open("ab") as file:
                 file.writelines(self.journal.read(int(begin), int(end)) for begin, end, _ in lost)
+                file.flush()
+                os.fsync(file.fileno())
             logger.warning("%d damaged lines of %s are in %s now", len(lost), self.journal.path, beside)
         if len(self.outdated):
             self.journal.drop([(int(begin), int(end)) for begin, end, _ in self.outdated])

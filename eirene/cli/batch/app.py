@@ -132,6 +132,7 @@ def _run(
     from eirene.core.process import settings_for_rows
 
     if not opened.n_left:
+        opened.drop_outdated()
         opened.journal.mend()
         return 0
 

@@ -28,6 +28,9 @@ def test_the_second_run_does_nothing_and_says_so(run: Run, tmp_path: Path) -> No
         out.write_bytes(whole + b'{"torn')  # of a row that came again, by another run
         assert "was cut off" in run(*flags(server, file, out)).err
         assert (calls, server.calls, out.read_bytes()) == (5, 5, whole)
+        out.write_bytes(whole + b"notes\n")  # damage that is no row of the data
+        assert run(*flags(server, file, out, "--replace-damaged")).code == 0
+        assert (out.read_bytes(), (tmp_path / "out.jsonl.damaged").read_bytes()) == (whole, b"notes\n")
     assert (first.code, again.code) == (0, 0), first.err
     assert "made 5 rows: 5 accepted; 5 model calls" in first.err
     assert again.err == f"nothing to do: all 5 rows are in {out}\n"
