@@ -156,8 +156,12 @@ def export_requests(
                     for request in step.requests(item, one_reply=one_reply)
                 ]
                 size = len(lines), sum(map(len, lines))
+                if size[0] > max_requests or size[1] > max_bytes:
+                    raise InputError(
+                        f"a row makes {size[0]:,} requests of {size[1]:,} bytes, more than a file may hold"
+                    )
                 held = held[0] + size[0], held[1] + size[1]
-                if rows and (held[0] > max_requests or held[1] > max_bytes):
+                if held[0] > max_requests or held[1] > max_bytes:
                     file.close()
                     file, held = _opened(Path(path), paths, stack), size
                 file.writelines(lines)
@@ -175,8 +179,11 @@ def _opened(first: Path, paths: list[Path], stack: contextlib.ExitStack) -> Bina
     """The next file, which is closed with the stack, where what is buffered is written."""
     number = len(paths) + 1
     path = first if number == 1 else first.with_stem(f"{first.stem}-{number}")
-    check_output(str(path), force=False)
-    file = stack.enter_context(path.open("xb"))
+    check_output(str(path), force=True)
+    try:
+        file = stack.enter_context(path.open("xb"))
+    except FileExistsError:
+        raise InputError("exists already; name another file, or take it away", where=str(path)) from None
     paths.append(path)
     return file
 

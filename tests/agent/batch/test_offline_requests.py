@@ -216,6 +216,8 @@ def test_files_are_split_at_the_limits_and_no_row_is_parted(tmp_path: Path) -> N
     assert (sizes, done.requests, done.rows) == ([12, 12], 24, 4)
     by_bytes = export_requests(ITEMS, step, str(tmp_path / "b.jsonl"), max_bytes=4000)
     assert len(by_bytes.files) > 1 and all(p.stat().st_size <= 4000 for p in by_bytes.files)
+    with pytest.raises(InputError, match="a row makes 6 requests of .* bytes, more than a file may hold"):
+        export_requests(ITEMS, step, str(tmp_path / "c.jsonl"), one_reply=True, max_requests=5)
     lines = [line for p in done.files for line in p.read_text("utf-8").splitlines()]
     ids = [CustomId.read(json.loads(line)["custom_id"]) for line in lines]
     assert len(set(ids)) == 24 and None not in ids
@@ -225,7 +227,7 @@ def test_nothing_is_left_behind_where_an_export_fails(tmp_path: Path) -> None:
     """A file that is in the way is not touched, and those begun are taken away."""
     (tmp_path / "r-2.jsonl").write_text("mine", encoding="utf-8")
     step = SamplingStep(parts_with(None)[0], SETTINGS)
-    with pytest.raises(InputError, match="exists already"):
+    with pytest.raises(InputError, match="exists already; name another file, or take it away"):
         export_requests(ITEMS, step, str(tmp_path / "r.jsonl"), max_requests=1)
     assert [p.name for p in tmp_path.iterdir()] == ["r-2.jsonl"]
 
