@@ -216,7 +216,7 @@ def test_files_are_split_at_the_limits_and_no_row_is_parted(tmp_path: Path) -> N
     assert (sizes, done.requests, done.rows) == ([12, 12], 24, 4)
     by_bytes = export_requests(ITEMS, step, str(tmp_path / "b.jsonl"), max_bytes=4000)
     assert len(by_bytes.files) > 1 and all(p.stat().st_size <= 4000 for p in by_bytes.files)
-    with pytest.raises(InputError, match="a row makes 6 requests of .* bytes, more than a file may hold"):
+    with pytest.raises(InputError, match=r"a row makes 6 requests of .* bytes, more than a file may hold"):
         export_requests(ITEMS, step, str(tmp_path / "c.jsonl"), one_reply=True, max_requests=5)
     lines = [line for p in done.files for line in p.read_text("utf-8").splitlines()]
     ids = [CustomId.read(json.loads(line)["custom_id"]) for line in lines]
