@@ -133,21 +133,15 @@ class _PlainRecords(QueueHandler):
 
     def prepare(self, record: logging.LogRecord) -> logging.LogRecord:
         """A record of plain values; the whole line where it cannot be had in parts."""
-        if not isinstance(record.msg, str) or not isinstance(record.args, tuple):
-            return self._whole(record)
-        values = tuple(v if type(v) in (str, int, float) else str(v) for v in record.args)
-        plain = logging.LogRecord(record.name, record.levelno, "", 0, record.msg, values, None)
-        try:
-            plain.getMessage()
-        except (TypeError, ValueError):
-            return self._whole(record)
-        plain.exc_text = self._traceback(record)
+        wording = record.getMessage()
+        values: tuple[object, ...] = ()
+        if isinstance(record.msg, str) and isinstance(record.args, tuple):
+            parts = tuple(v if type(v) in (str, int, float) else str(v) for v in record.args)
+            with suppress(TypeError, ValueError):
+                if not parts or record.msg % parts:
+                    wording, values = record.msg, parts
+        plain = logging.LogRecord(record.name, record.levelno, "", 0, wording, values, None)
+        plain.exc_text = record.exc_text or (
+            logging.Formatter().formatException(record.exc_info) if record.exc_info else None
+        )
         return plain
-
-    def _whole(self, record: logging.LogRecord) -> logging.LogRecord:
-        plain = logging.LogRecord(record.name, record.levelno, "", 0, record.getMessage(), (), None)
-        plain.exc_text = self._traceback(record)
-        return plain
-
-    def _traceback(self, record: logging.LogRecord) -> str | None:
-        return record.exc_text or (logging.Formatter().formatException(record.exc_info) if record.exc_info else None)
