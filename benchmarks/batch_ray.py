@@ -71,7 +71,7 @@ def actors(pid: int) -> list[int]:
     for folder in Path("/proc").glob("[0-9]*"):
         try:
             parents[int(folder.name)] = int((folder / "stat").read_text().rpartition(")")[2].split()[1])
-            if (folder / "cmdline").read_text().startswith("ray::RowActor"):
+            if (folder / "cmdline").read_text().startswith("ray::RowWorker"):
                 found.append(int(folder.name))
         except OSError:
             continue  # it has ended meanwhile
