@@ -178,7 +178,7 @@ class LoopFlags(LoopSettings):
             raise InputError(f"{flag}{str(error)[len(name) + 2 :]}", field=name) from None
 
 
-_NOT_IN_FILES = {"config", "help", "version"}
+_NOT_IN_FILES = {"config", "graph", "help", "help-all", "version"}
 
 
 def load_config(context: typer.Context, path: str | None) -> str | None:

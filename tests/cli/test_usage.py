@@ -52,6 +52,8 @@ def test_a_config_file_is_held_to_the_same_rules(run: Run, tmp_path: Path) -> No
         ),
         ("fail-on-error = 2", "'--fail-on-error' must be less than or equal to 1, got '2'"),
         ('seed = "x"', "'seed' must be an integer, got str 'x'"),
+        ("help-all = true", "unknown key 'help-all'"),  # which would end the command with 0
+        ("graph = true", "unknown key 'graph'"),
     ):
         config.write_text(line, encoding="utf-8")
         assert_error(run(*command), said)
