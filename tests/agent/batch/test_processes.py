@@ -118,7 +118,6 @@ from eirene.agent.batch.processes import ProcessRunner
 from eirene.agent.batch.runner import RowWork
 from eirene.agent.settings import Settings
 from eirene.core.records import Item
-from eirene.testing.parts import scripted_parts
 from tests.agent.batch.worker_parts import embedded
 
 async def go():
