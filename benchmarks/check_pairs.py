@@ -16,7 +16,7 @@ from collections.abc import Iterator, Sequence
 from itertools import permutations
 from pathlib import Path
 
-from verifier_answers import read
+from verifier_data import ANSWERS, parts
 
 from eirene.agent.check.baseline import compare
 from eirene.agent.check.rows import RowMeasure
@@ -53,8 +53,10 @@ def main() -> None:
     arguments.add_argument("data", type=Path)
     arguments.add_argument("--tolerances", default="0.02,0.1,0.2,0.3")
     told = arguments.parse_args()
+    aside = {case.cluster for case in parts(told.data, "ragtruth")["report"]}
+    ragtruth = read_labelled(str(told.data / ANSWERS["ragtruth"]))
     sets = {
-        "RAGTruth": read(told.data, "ragtruth"),
+        "RAGTruth": [case for case in ragtruth.cases if case.item.context and case.cluster in aside],
         "Perspectrum": list(read_labelled(str(told.data / "npov_perspectrum/cases_dev.jsonl")).cases),
     }
     for name, cases in sets.items():

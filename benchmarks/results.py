@@ -93,7 +93,7 @@ ON_MODELS = ("salience", "salience-sum", "salience-entropy", "classifier", "nli"
 stand-in, and not the metric."""
 
 TRAINED_HERE = ("verifier",)
-"""What was trained on parts of these sets: `verifier_answers.py` measures it on the others."""
+"""What was trained on parts of these sets: `verifier_data.py --report` keeps the others."""
 
 
 @dataclass(frozen=True)

@@ -1,6 +1,7 @@
 """Makes the folder that `recipes.verifier` reads of the shared data: pairs, and sentences of annotated answers.
 
     python benchmarks/verifier_data.py SHARED_DATA OUT
+    python benchmarks/verifier_data.py SHARED_DATA OUT --report    # the answers kept apart for figures, as they are
 
 SHARED_DATA holds `claim_verification`, `ragtruth_subset`, `qa_feedback` and, for arguments, `npov_perspectrum`. Of
 RAGTruth's and QA-Feedback's answers half of the sources or questions are trained on, a quarter is for thresholds and
@@ -74,27 +75,44 @@ def rows_of(cases: list[Annotated], name: str) -> Iterator[dict[str, Any]]:
                 }
 
 
-def main() -> None:
-    """Writes the folder and prints how many rows of each source and label it has."""
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("data", type=Path)
-    parser.add_argument("out", type=Path)
-    args = parser.parse_args()
-    args.out.mkdir(parents=True, exist_ok=True)
-    pairs = args.data / "claim_verification"
-    shutil.copyfile(pairs / DEV, args.out / DEV)
-    topics = args.data / "npov_perspectrum" / TOPICS
+def write_report(data: Path, out: Path) -> None:
+    """Copies the rows of the answers that nothing was trained or fitted on, and RAGTruth's sources beside them."""
+    for name, key in (("qa_feedback", "id"), ("ragtruth", "source_id")):
+        source = data / ANSWERS[name]
+        kept = {str(case.cluster if key == "source_id" else case.item.id) for case in parts(data, name)["report"]}
+        rows = [line for line in source.read_text("utf-8").splitlines() if str(json.loads(line)[key]) in kept]
+        (out / source.name).write_text("\n".join(rows) + "\n", encoding="utf-8")
+        print(f"{name}: {len(rows)} rows")
+    shutil.copy(data / "ragtruth_subset/sources.jsonl", out)
+
+
+def write_pairs(data: Path, out: Path) -> None:
+    """Writes the folder to train on and prints how many rows of each source and label it has."""
+    pairs = data / "claim_verification"
+    shutil.copyfile(pairs / DEV, out / DEV)
+    topics = data / "npov_perspectrum" / TOPICS
     if topics.is_file():
-        shutil.copyfile(topics, args.out / TOPICS)
+        shutil.copyfile(topics, out / TOPICS)
     counts: Counter[tuple[str, str]] = Counter()
-    with (args.out / TRAIN).open("w", encoding="utf-8") as file:
+    with (out / TRAIN).open("w", encoding="utf-8") as file:
         file.write((pairs / TRAIN).read_text("utf-8"))
         for name in ANSWERS:
-            for row in rows_of(parts(args.data, name)["train"], name):
+            for row in rows_of(parts(data, name)["train"], name):
                 counts[name, row["label"]] += 1
                 file.write(json.dumps(row, ensure_ascii=False) + "\n")
     for (name, label), count in sorted(counts.items()):
         print(f"{name:<12} {label:<14} {count:>6}")
+
+
+def main() -> None:
+    """Reads the flags and writes one folder or the other."""
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("data", type=Path)
+    parser.add_argument("out", type=Path)
+    parser.add_argument("--report", action="store_true", help="the answers kept apart for figures")
+    args = parser.parse_args()
+    args.out.mkdir(parents=True, exist_ok=True)
+    (write_report if args.report else write_pairs)(args.data, args.out)
 
 
 if __name__ == "__main__":

@@ -1,4 +1,4 @@
-"""BERTScore by hand and on a tiny BERT; the original packages are compared in `benchmarks/selfcheck_peer.py`."""
+"""BERTScore by hand and on a tiny BERT; against the original packages: `benchmarks/results/implementations.md`."""
 
 from __future__ import annotations
 
