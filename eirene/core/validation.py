@@ -10,9 +10,10 @@ import re
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, ClassVar, Self, TypeVar, get_args
+from types import NoneType, UnionType
+from typing import TYPE_CHECKING, Annotated, Any, ClassVar, Self, TypeVar, Union, get_args, get_origin
 
-from pydantic import BaseModel, ConfigDict, ValidationError
+from pydantic import BaseModel, ConfigDict, JsonValue, ValidationError
 
 from eirene.core.errors import FormError
 
@@ -105,11 +106,6 @@ def _form_errors(model: type[BaseModel]) -> Iterator[None]:
 
 Path = tuple[int | str, ...]
 
-_MEMBER = re.compile(
-    r"dict|list|tuple|str|int|float|bool|(dict|list|tuple)\[.*|(function|constrained)-.*|[A-Z]\w*", re.DOTALL
-)
-"""What pydantic calls a union's member in a location: `float`, `list[str]`, `function-after[...]`, a model's class."""
-
 
 @dataclass(frozen=True, slots=True)
 class Problem:
@@ -123,7 +119,7 @@ class Problem:
 def first_problem(error: ValidationError, model: type[BaseModel], *, under: str = "") -> Problem:
     """The first problem of a validation of `model`, and at how many other places there are more."""
     problems = error.errors(include_url=False)
-    paths = [_path(problem) for problem in problems]
+    paths = [_placed(problem["loc"], model)[0] for problem in problems]
     first, path = problems[0], paths[0]
     here = [problem for problem, at in zip(problems, paths, strict=True) if at == path]  # one for each union member
     text = problem_text(here, ((under,) if under else ()) + path, model)
@@ -158,37 +154,52 @@ def _rule(message: str) -> str:
 
 
 def _unknown_key(name: str, loc: Path, model: type[BaseModel]) -> str:
-    held = _model_at(model, loc[:-1])
+    held = _placed(loc, model)[1]
     word: str = getattr(held, "key_name", "key")
     free = " (free data goes under 'meta')" if "meta" in held.model_fields else ""
     return f"unknown {word} {name}; known {word}s: {', '.join(held.model_fields)}{free}"
 
 
-def _path(problem: Any) -> Path:
-    """Where in the data a problem is: pydantic's location without the names of a union's members."""
-    *above, last = problem["loc"] or ("",)
-    kept = tuple(part for part in above if not _is_member(part))
-    if last == "" or (_is_member(last) and problem["type"] not in ("missing", "extra_forbidden")):
-        return kept
-    return (*kept, last)
-
-
-def _is_member(part: int | str) -> bool:
-    return isinstance(part, str) and _MEMBER.fullmatch(part) is not None
-
-
-def _model_at(model: type[BaseModel], loc: Path) -> type[BaseModel]:
-    """The model of the data at a location, whose parts may also be keys of mappings and members of unions."""
+def _placed(loc: Path, model: type[BaseModel]) -> tuple[Path, type[BaseModel]]:
+    """Where in the data a location is, without pydantic's names of a union's members, and the model around it."""
+    path: list[int | str] = []
+    kind: Any = model
     for part in loc:
-        field = model.model_fields.get(str(part))
-        model = (None if field is None else _model_in(field.annotation)) or model
-    return model
+        kind = _bare(kind)
+        if isinstance(kind, type) and issubclass(kind, BaseModel):
+            model, field = kind, kind.model_fields.get(str(part))
+            kind = None if field is None else field.annotation
+        elif kind is JsonValue or get_origin(kind) in (Union, UnionType):
+            kind = _member(kind, str(part))
+            continue
+        elif part == "[key]":
+            continue
+        else:
+            kind = next(iter(get_args(kind)[::-1]), None) if get_origin(kind) is dict else _first(kind)
+        path.append(part)
+    return tuple(path), model
 
 
-def _model_in(annotation: Any) -> type[BaseModel] | None:
-    if isinstance(annotation, type) and issubclass(annotation, BaseModel):
-        return annotation
-    return next(filter(None, map(_model_in, get_args(annotation))), None)
+def _bare(kind: Any) -> Any:
+    """An annotation without its metadata and without None."""
+    if get_origin(kind) is Annotated:
+        return _bare(_first(kind))
+    members = [member for member in get_args(kind) if member is not NoneType]
+    return _bare(members[0]) if get_origin(kind) in (Union, UnionType) and len(members) == 1 else kind
+
+
+def _member(kind: Any, name: str) -> Any:
+    """The member of a union that pydantic calls `list[str]` or by its class; None for one that holds nothing."""
+    if kind is JsonValue:
+        return {"dict": dict[str, JsonValue], "list": list[JsonValue]}.get(name)
+    members = map(_bare, get_args(kind))
+    return next(
+        (one for one in members if name.partition("[")[0] == getattr(get_origin(one) or one, "__name__", "")), None
+    )
+
+
+def _first(kind: Any) -> Any:
+    return next(iter(get_args(kind)), None)
 
 
 def path_text(path: Path) -> str:

@@ -127,11 +127,6 @@ class Verification(FrozenModel):
         return tuple(claim for claim in self.claims if claim.is_faulty)
 
     @property
-    def misquoted(self) -> tuple[QuotationCheck, ...]:
-        """The quotations that are altered or not found."""
-        return tuple(quotation for quotation in self.quotations if quotation.verdict in ("altered", "not found"))
-
-    @property
     def unread(self) -> tuple[ClaimVerdict, ...]:
         """The sentences that may claim something, and were not checked: they, or a passage, are in another language."""
         return tuple(claim for claim in self.claims if claim.unread)

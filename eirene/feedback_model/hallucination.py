@@ -132,7 +132,8 @@ def _of_entries(entries: Mapping[str, Any], request: FeedbackRequest) -> Iterato
         finding = _finding(entries[str(n)], sentence, n, request)
         if finding is not None:
             yield finding
-    extra = next((key for key in entries if not 1 <= int(key) <= len(request.sentences)), None)
+    # Python reads no number of thousands of digits.
+    extra = next((key for key in entries if not 1 <= int(key[:6]) <= len(request.sentences)), None)
     if extra is not None:
         raise UnreadableError(f"extra: sentence {extra[:20]}")
 

@@ -239,7 +239,7 @@ class LocalFeedback:
     Unless `structured` is `text`, replies are held to a grammar, so that every one can be read: tags are chosen among
     the two by their probabilities, reasons are free but for their length. It is the JSON of chat models for a model
     with a chat template, and the numbered lines that it was trained on for one that was trained. `prompts`: own
-    wording; raises `PromptError` where the model carries a prompt in the place of one of them.
+    wording; raises `InputError` where the model carries a prompt in the place of one of them.
     """
 
     def __init__(

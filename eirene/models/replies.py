@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import math
 from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
@@ -166,13 +167,21 @@ def _reply_tokens(generation: Generation) -> tuple[ReplyToken, ...]:
         return tuple(
             ReplyToken(
                 str(token["token"]),
-                float(token["logprob"]),
-                tuple((str(other["token"]), float(other["logprob"])) for other in token.get("top_logprobs") or ()),
+                _logprob(token),
+                tuple((str(other["token"]), _logprob(other)) for other in token.get("top_logprobs") or ()),
             )
             for token in content or ()
         )
     except (KeyError, TypeError, ValueError, AttributeError):
         return ()
+
+
+def _logprob(token: Mapping[str, Any]) -> float:
+    """A token's log-probability; raises `ValueError` for NaN, as a server sends whose weights are damaged."""
+    value = float(token["logprob"])
+    if math.isnan(value):
+        raise ValueError("NaN")
+    return value
 
 
 def _finish_reason(generation: Generation) -> str | None:

@@ -7,6 +7,7 @@ protocol does, as vLLM and others speak it. Needs the extra `openai`.
 from __future__ import annotations
 
 import asyncio
+import math
 import os
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
@@ -153,9 +154,9 @@ def _tokens(found: Any, prompt: str, text: str, *, name: str) -> list[ScoredToke
     for token, logprob, top, offset in rows:
         if offset + len(token) <= begin or offset >= end:
             continue
-        if logprob is None:
-            raise MalformedReplyError(f"{name}: the token {redacted(str(token))[:40]!r} has no log-probability")
         likeliest = {**(top or {}), token: logprob}
+        if not all(isinstance(value, int | float) and math.isfinite(value) for value in likeliest.values()):
+            raise MalformedReplyError(f"{name}: the token {redacted(str(token))[:40]!r} has no log-probability")
         start, stop = max(0, offset - begin), min(len(text), offset + len(token) - begin)
         kept.append(ScoredToken(start, stop, float(logprob), tuple(float(v) for v in likeliest.values())))
     if not kept and text:

@@ -93,7 +93,7 @@ class LocalRefiner:
     A model without a chat template is shown the same words as plain text; one that was trained in a prompt of a mode
     and carries it is asked in exactly that prompt in that mode. `sampling` defaults to the likeliest token
     at every step, at most 1,024 of them. `reasons_only` shows the reasons of a critique alone, as the EIR paper does.
-    `prompts`: own wording; raises `PromptError` where the model carries a prompt in the place of one of them.
+    `prompts`: own wording; raises `InputError` where the model carries a prompt in the place of one of them.
     """
 
     def __init__(

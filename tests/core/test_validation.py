@@ -26,6 +26,7 @@ BAD: list[tuple[Callable[[], object], str]] = [
     (lambda: eirene.Item(**QA, anwser="x"), "unknown key 'anwser'; known keys: id, question, history, answer,"),  # type: ignore[arg-type]
     (lambda: eirene.Item(question=5, answer="A."), "'question' must be a valid string, got the number 5"),  # type: ignore[arg-type]
     (lambda: eirene.Item(**QA, meta={"a": {"b": [{1}]}}), "'meta.a.b[0]' must be a valid JSON value, got set {1}"),  # type: ignore[arg-type]
+    (lambda: eirene.Item(**QA, meta={"Source": {"list": [{1}]}}), "'meta.Source.list[0]' must be a valid JSON"),  # type: ignore[arg-type]
     (lambda: eirene.Perspective(name="pro", arguments=[]), "'arguments' must have at least 1 item, got"),
     (lambda: eirene.FeedbackNote(sentence=0, reason="r"), "'sentence' must be greater than or equal to 1, got 0"),
     (lambda: eirene.Review(action="x"), "'action' must be 'go on', 'all complete', 'stop' or 'save'"),  # type: ignore[arg-type]
@@ -39,7 +40,10 @@ BAD: list[tuple[Callable[[], object], str]] = [
         "'coverage' must be a valid number or be a",
     ),
     (lambda: eirene.Scores(**{**SCORES, "coverage": 2.0}), "'coverage' must be less than or equal to 1"),
-    (lambda: eirene.Scores(**{**SCORES, "raw": {"a": float("inf")}}), "'raw.a' must be a finite number, got the"),
+    (
+        lambda: eirene.Scores(**{**SCORES, "raw": {"Float": float("inf")}}),
+        "'raw.Float' must be a finite number, got the",
+    ),
     (eirene.Unscored, "'unscored' is missing"),  # type: ignore[call-arg]
     (lambda: eirene.Sample(tags=("x",)), "'tags[0]' must be 'Complete' or 'Incomplete', got 'x'"),  # type: ignore[arg-type]
     (lambda: eirene.Sample(tags=("Complete",)), "1 tags and 0 reasons; there must be one a sentence"),

@@ -106,6 +106,8 @@ def test_what_is_not_in_form_is_invalid_with_its_cause(subtests: pytest.Subtests
             sample = read(*entries)
             assert sample.critic == "hallucination"
             assert sample.invalid is not None and sample.invalid.startswith(cause)
+    many = json.dumps({**dict.fromkeys("123", NONE), "9" * 5_000: NONE})  # more digits than Python reads as a number
+    assert HALLUCINATION.read(many, request(), "stop").invalid == f"extra: sentence {'9' * 20}"
 
 
 def test_a_tagged_copy_is_read_as_before() -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import re
 from typing import Any
 
@@ -69,11 +70,11 @@ async def test_what_passes_is_tried_again_and_counted() -> None:
         assert (server.calls, meter.total.calls, meter.total.retries) == (3, 3, 2)
 
 
-def without(name: str) -> Any:
+def without(name: str, value: float | None = None) -> Any:
     def script(request: ScriptedRequest, index: int) -> ScriptedReply:
         found = echoed(request, index)
         assert isinstance(found, TextReply) and found.logprobs is not None
-        return TextReply(found.text, logprobs=None if name == "logprobs" else {**found.logprobs, name: [None] * 6})
+        return TextReply(found.text, logprobs=None if name == "logprobs" else {**found.logprobs, name: [value] * 6})
 
     return script
 
@@ -87,6 +88,7 @@ def without(name: str) -> Any:
         (lambda *_: "only what is new", MalformedReplyError),
         (without("logprobs"), MalformedReplyError),
         (without("token_logprobs"), MalformedReplyError),
+        (without("token_logprobs", math.nan), MalformedReplyError),
         (lambda *_: HttpError(400, "maximum context length is 2048 tokens"), BackendError),
     ],
 )

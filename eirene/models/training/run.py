@@ -192,9 +192,18 @@ def refuse_leaks(texts: Iterable[str], dev_texts: Iterable[str], *, what: str = 
 
 
 def last_checkpoint(run: TrainingRun) -> Path | None:
-    """The newest whole checkpoint. The Trainer writes its state last: without it a checkpoint was cut off."""
+    """The newest whole checkpoint. The Trainer writes its state last: without all of it a checkpoint was cut off."""
     found = (run.folder / CHECKPOINTS).glob("checkpoint-*/trainer_state.json")
-    return max((file.parent for file in found), key=lambda p: int(p.name.rpartition("-")[2]), default=None)
+    whole = (file.parent for file in found if _is_json(file))
+    return max(whole, key=lambda p: int(p.name.rpartition("-")[2]), default=None)
+
+
+def _is_json(file: Path) -> bool:
+    try:
+        json.loads(file.read_bytes())
+    except ValueError:
+        return False
+    return True
 
 
 @dataclass(frozen=True, slots=True)

@@ -72,7 +72,9 @@ def test_a_run_that_is_asked_to_stop_goes_on_to_the_same_bytes(base: Path, tmp_p
     out = tmp_path / "out"
     with pytest.raises(TrainingStoppedError, match="stopped at step 2 of 6, which is on disk"):
         go(base, out, progress=steps.append, should_stop=lambda: len(steps) >= 1)
-    (out / "checkpoints" / "checkpoint-9").mkdir()  # it has no state
+    for name, state in (("checkpoint-8", "{"), ("checkpoint-9", "")):
+        (out / "checkpoints" / name).mkdir()
+        (out / "checkpoints" / name / "trainer_state.json").write_text(state)
     newest = last_checkpoint(TrainingRun(str(base), out, recipe()))
     assert newest == out / "checkpoints" / "checkpoint-2"
     done = go(base, out, progress=steps.append, should_stop=lambda: len(steps) >= 6)
