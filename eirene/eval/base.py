@@ -79,9 +79,9 @@ def layout_digest(lay_out: Callable[[Case], str]) -> str:
 def case_of(item: Item, *, answer: str | None = None, given: Grounding | None = None) -> Case:
     """An item's answer, or another answer to it, as a case; `samples` and `token_logprobs` come from the item's meta.
 
-    Thinking in an answer is no part of it. The log-probabilities are those of the item's own answer and go with no
-    other. `meta` is free: what stands there in another form than lists of texts and of lists of numbers is not taken
-    for samples or log-probabilities.
+    Thinking in an answer or a sample is no part of it. The log-probabilities are those of the item's own answer and go
+    with no other. `meta` is free: what stands there in another form than lists of texts and of lists of numbers is not
+    taken for samples or log-probabilities.
     """
     text = item.answer if answer is None else answer
     return Case(
@@ -97,7 +97,8 @@ def case_of(item: Item, *, answer: str | None = None, given: Grounding | None = 
 def _texts(value: object) -> tuple[str, ...]:
     if not isinstance(value, list) or not all(isinstance(v, str) for v in value):
         return ()
-    return tuple(v for v in value if v.strip())
+    texts = map(without_thinking, value)
+    return tuple(text for text in texts if text.strip())
 
 
 def _logprobs(value: object) -> tuple[tuple[float, ...], ...]:

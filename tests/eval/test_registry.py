@@ -82,7 +82,11 @@ def test_every_need_names_what_would_meet_it() -> None:
 
 
 def test_samples_and_log_probabilities_come_from_meta_in_their_form_alone() -> None:
-    row = {"question": "Trams?", "answer": "Yes.", "meta": {"samples": ["No.", " "], "token_logprobs": [[-0.1, -2]]}}
+    row = {
+        "question": "Trams?",
+        "answer": "Yes.",
+        "meta": {"samples": ["<think>Or yes?</think>No.", " "], "token_logprobs": [[-0.1, -2]]},
+    }
     case = case_of(parse_item(row))
     assert (case.samples, case.token_logprobs) == (("No.",), ((-0.1, -2.0),))
     assert case_of(parse_item(row), answer="No.").token_logprobs == ()

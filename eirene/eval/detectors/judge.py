@@ -160,7 +160,8 @@ def read_verdict(reply: Reply) -> Poll:
     elif not text.strip():
         why = "nothing but thinking" if reply.text.strip() else "empty"
     else:
-        held = json_object(text[max(text.find("{"), 0) :].rstrip("` \n")) or {}
+        # As it came first: what its thinking quotes (`</s>`, `<think>`) would be cut out of the cleaned text.
+        held = json_object(reply.text) or json_object(text[max(text.find("{"), 0) :].rstrip("` \n")) or {}
         said = str(held.get("verdict", "")).strip().lower()
         error = said == "yes" if said in ("yes", "no") else _in_lines(_plain(text))
         why = "no clear verdict of yes or no" if error is None else None

@@ -36,6 +36,7 @@ from eirene.models.chat import ChatModel, Sampling
 from eirene.prompts import SHIPPED, Message, PromptSet
 from eirene.prompts.history import HISTORY_PROMPT
 from eirene.text.sentences import Sentence, split_sentences
+from eirene.text.thinking import without_thinking
 from eirene.text.words import word_spans
 
 if TYPE_CHECKING:
@@ -115,7 +116,7 @@ class SampleSource:
                 texts = await self._sample(self._model, messages, meter)
             except TooLongError as error:
                 return Unscored(unscored=str(error))
-        useful = tuple(text for text in texts if text.strip())
+        useful = tuple(text for text in map(without_thinking, texts) if text.strip())
         if 2 * len(useful) < self._count:
             return Unscored(unscored=f"{len(useful)} of {self._count} samples came, half of them are needed")
         return useful

@@ -168,7 +168,7 @@ async def test_without_samples_and_model_it_is_unscored() -> None:
 
 
 async def test_samples_are_drawn_once_for_all_who_share_a_source() -> None:
-    judge, meter = ScriptedChatModel([f"Ann {i}." for i in range(4)]), Meter()
+    judge, meter = ScriptedChatModel([f"<think>Who? Bob, Cy.</think>Ann {i}." for i in range(4)]), Meter()
     source = SampleSource(ChatModel(judge), count=4)
     first, second = SelfCheckNgram(source), SelfCheckEmbedding(source, load_encoder(threads=1))
     found = await asyncio.gather(
@@ -179,6 +179,7 @@ async def test_samples_are_drawn_once_for_all_who_share_a_source() -> None:
     assert [c.n for c in judge.calls] == [4]
     assert meter.total.calls == 1
     assert judge.calls[0].text == "Who wrote it?"
+    assert await source.get(case("Ann."), meter=meter) == ("Ann 0.", "Ann 1.", "Ann 2.", "Ann 3.")
     assert first.needs == {"samples", "judge"}
 
 

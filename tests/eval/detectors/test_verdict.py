@@ -79,6 +79,8 @@ CLOSINGS = (
     "Both sides are given as they were.",
 )
 """Last sentences of a thinking: with or without a "not", a "no", or a word for a fault."""
+QUOTED = ("It ends in </s> and says so.", "It names <think> blocks.", "Its </think> is spoken of.", "One {brace.")
+"""What only a whole reply in JSON can quote: elsewhere these end a reply or its thinking."""
 
 
 def verdict(text: str) -> bool | None:
@@ -94,6 +96,7 @@ def test_the_last_line_decides_and_the_field_of_the_json() -> None:
             in_json = json.dumps({"thinking": thinking, "verdict": said})
             replies = (f"{thinking}\n\nVerdict: {said}", f"{closing}\n**Verdict: {said.title()}**", in_json)
             replies = (*replies, f"```json\n{in_json}\n```")
+            replies = (*replies, *(json.dumps({"thinking": quoted, "verdict": said}) for quoted in QUOTED))
             wrong += [(reply, verdict(reply)) for reply in replies if verdict(reply) is not error]
     assert not wrong
 
