@@ -24,7 +24,7 @@ from eirene.core.critique import TaggedSentence
 from eirene.core.records import Item, Record
 from eirene.testing.parts import ScriptedRefiner
 from eirene.text.sentences import split_sentences
-from eirene.verification import verify
+from eirene.verification.verify import verify
 
 Row = Mapping[str, Any]
 Judged = dict[str, bool]

@@ -66,7 +66,7 @@ if TYPE_CHECKING:
     from eirene.models.costs import Price
     from eirene.models.scripted import ScriptedChatModel
     from eirene.text.sentences import Sentence, split_sentences
-    from eirene.verification import averify, verify
+    from eirene.verification.verify import averify, verify
 
 _EXPORTS = {
     "eirene.agent.backends": "BackendOptions resolve_backend",
@@ -96,7 +96,7 @@ _EXPORTS = {
     "eirene.models.costs": "Price",
     "eirene.models.scripted": "ScriptedChatModel",
     "eirene.text.sentences": "Sentence split_sentences",
-    "eirene.verification": "averify verify",
+    "eirene.verification.verify": "averify verify",
 }
 """The public names by the module that defines each."""
 _HOME_OF = {name: module for module, names in _EXPORTS.items() for name in names.split()}

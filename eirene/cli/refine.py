@@ -186,7 +186,7 @@ def passage_sentences(item: Item) -> tuple[str, ...]:
 
 def _write_page(record: Record, item: Item, path: str, *, force: bool) -> None:
     from eirene.data.output import STDOUT, write_text
-    from eirene.verification import verify_item
+    from eirene.verification.verify import verify_item
     from eirene.views.report import render_page
 
     page = render_page(record, item=item, bearing=passage_sentences, verified=verify_item)

@@ -93,7 +93,7 @@ def _verifying(*, verify: bool) -> Iterator[Verified | None]:
     if not verify:
         yield None
         return
-    from eirene.verification import verify_item
+    from eirene.verification.verify import verify_item
 
     done = 0
     with watch(0) as progress:

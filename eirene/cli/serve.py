@@ -161,7 +161,7 @@ def _write_draft(question: str, perspectives: list[Perspective], seed: int) -> s
 def render_run(record: Record, item: Item) -> str:
     """The page of a past run."""
     from eirene.cli.refine import passage_sentences
-    from eirene.verification import verify_item
+    from eirene.verification.verify import verify_item
     from eirene.views.report import render_page
 
     return render_page(record, item=item, bearing=passage_sentences, verified=verify_item)

@@ -137,7 +137,7 @@ def _read_passages(places: Sequence[str]) -> Iterator[Passage]:
 
 
 def _verified(asked: _AskedVerification) -> Verification:
-    from eirene.verification import verify as run
+    from eirene.verification.verify import verify as run
 
     return run(asked.answer, asked.passages, passage_ids=asked.ids or None)
 

@@ -12,10 +12,11 @@ from weakref import WeakKeyDictionary
 import numpy as np
 
 from eirene.core.errors import BackendTimeoutError, InputError, RateLimitError
-from eirene.models.faults import Fault
 
 if TYPE_CHECKING:
     from anyio import CapacityLimiter
+
+    from eirene.models.faults import Fault
 
 Sleep = Callable[[float], Awaitable[None]]
 """What waits between attempts, in seconds."""

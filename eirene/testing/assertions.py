@@ -30,7 +30,7 @@ def assert_supported(answer: str, context: str | Sequence[Any], *, allow: int = 
         'supported'
     """
     __tracebackhide__ = True
-    from eirene.verification import verify
+    from eirene.verification.verify import verify
 
     found = verify(answer, context, verifier=_verifier())
     if not found.checked:

@@ -13,8 +13,8 @@ import eirene
 from eirene import ClaimVerdict
 from eirene.core.errors import InputError
 from eirene.core.records import FOUND_PASSAGES, Item
-from eirene.verification import verify_item
 from eirene.verification.judging import CONTRADICTED
+from eirene.verification.verify import verify_item
 
 BRIDGE = (
     "The bridge was opened in 1932 after eight years of work. It carries trains and cars, and 160,000 people cross it "

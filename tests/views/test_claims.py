@@ -12,7 +12,7 @@ import pytest
 
 import eirene
 from eirene.core.records import FOUND_PASSAGES, Item, Record
-from eirene.verification import verify_item
+from eirene.verification.verify import verify_item
 from eirene.views.report import render_page, render_report
 from eirene.views.verification import RecordClaims, claims_of, outcome_of
 from tests import axe

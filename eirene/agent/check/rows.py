@@ -28,7 +28,7 @@ from eirene.models.encoder.runtime import shipped_encoder
 from eirene.models.verifier.runtime import shipped_verifier
 from eirene.text.refusals import is_refusal
 from eirene.text.sentences import split_sentences
-from eirene.verification import verify
+from eirene.verification.verify import verify
 
 BY_SIDES, BY_PASSAGES = "alignment", "verifier"
 FAULTY = 0.5

@@ -25,7 +25,7 @@ from eirene.text.cancellation import check_cancelled
 from eirene.text.edits import Rebuilt, SentenceEdit, sentence_edits, undone
 from eirene.text.language import unsupported_language
 from eirene.text.new_characters import CharacterEdit, without_new_characters
-from eirene.verification import ContextReader
+from eirene.verification.context import ContextReader
 
 if TYPE_CHECKING:
     from eirene.models.encoder.runtime import Encodes

@@ -12,8 +12,8 @@ from eirene.eval.registry import detector
 from eirene.eval.resources import Resources
 from eirene.text.language import unsupported_language
 from eirene.text.sentences import split_sentences
-from eirene.verification import ContextReader
 from eirene.verification.claims import claim_of
+from eirene.verification.context import ContextReader
 from eirene.verification.judging import VERSION, SentenceJudge, answer_risk
 
 if TYPE_CHECKING:

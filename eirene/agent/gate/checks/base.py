@@ -16,7 +16,7 @@ from eirene.text.edits import SentenceEdit, WordEdit
 
 if TYPE_CHECKING:
     from eirene.models.encoder.runtime import Encodes
-    from eirene.verification import ContextReader
+    from eirene.verification.context import ContextReader
 
 
 @dataclass(frozen=True, slots=True)

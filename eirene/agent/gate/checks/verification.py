@@ -18,8 +18,8 @@ from eirene.text.clauses import core_text, units_of
 from eirene.text.edits import SentenceEdit
 from eirene.text.frames import FrameKind
 from eirene.text.sentences import split_sentences
-from eirene.verification import ClaimReading, ContextReader
 from eirene.verification.claims import claim_of, not_checked
+from eirene.verification.context import ClaimReading, ContextReader
 
 CONTRADICTED = 0.6
 """Probability from which a sentence counts as contradicted by the given text."""

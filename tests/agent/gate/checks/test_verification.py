@@ -11,7 +11,7 @@ from eirene.agent.gate.checks.verification import verification
 from eirene.core.grounding import ArgumentGroup, Grounding
 from eirene.models.encoder import load_encoder
 from eirene.models.verifier.runtime import load_verifier
-from eirene.verification import ContextReader
+from eirene.verification.context import ContextReader
 from tests.agent.gate.checks.cases import edit_case, reasons
 
 PASSAGE = (
