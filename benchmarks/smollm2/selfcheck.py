@@ -32,7 +32,8 @@ from eirene.core.signature import rng_for
 from eirene.core.usage import Meter
 from eirene.eval.base import Detector, case_of
 from eirene.eval.datasets import Labelled, read_labelled
-from eirene.eval.detectors.selfcheck import SampleSource, SelfCheckEmbedding, SelfCheckNgram, source_of
+from eirene.eval.detectors.samples import SampleSource, source_of
+from eirene.eval.detectors.selfcheck import SelfCheckEmbedding, SelfCheckNgram
 from eirene.eval.detectors.selfcheck_bertscore import SelfCheckBertScore, load_token_encoder
 from eirene.eval.metrics.detectors import EvaluationPlan
 from eirene.eval.resources import Resources

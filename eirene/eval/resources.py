@@ -32,6 +32,7 @@ if TYPE_CHECKING:
 T = TypeVar("T")
 POLLS = 5
 SAMPLES = 20
+"""As in the experiments of SelfCheckGPT (Manakul et al. 2023, section 6)."""
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -9,7 +9,7 @@ from eirene.core.grounding import ArgumentGroup, Grounding
 from eirene.core.records import parse_item
 from eirene.core.usage import Meter
 from eirene.eval.base import Case, case_of, unmet
-from eirene.eval.detectors.selfcheck import source_of
+from eirene.eval.detectors.samples import source_of
 from eirene.eval.registry import DETECTORS, build_detector, build_detectors, parse_names
 from eirene.eval.resources import Resources
 from eirene.models.encoder import load_encoder

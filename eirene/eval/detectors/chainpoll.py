@@ -26,7 +26,7 @@ from eirene.eval.detectors.judge import (
     wilson,
 )
 from eirene.eval.registry import detector
-from eirene.eval.resources import Resources
+from eirene.eval.resources import POLLS, Resources
 from eirene.models.chat import ChatModel, Sampling
 from eirene.models.replies import Reply
 from eirene.prompts import SHIPPED, Message, PromptSet
@@ -40,9 +40,7 @@ logger = get_logger(__name__)
 
 Question = Literal["adherence", "correctness"]
 Asks = Literal["adherence", "correctness", "either"]
-Stop = Literal["none", "side"]
 
-POLLS = 5
 _KEPT = 256  # cases whose scores are kept
 NO_COVERAGE = "chainpoll looks for hallucinations only"
 
@@ -67,10 +65,8 @@ class ChainPoll:
         0.8
 
     `model` is a LangChain chat model, or a `ChatModel` shared with other roles. `temperature` 1.0 is the model's own
-    distribution (the paper names none). `stop="side"` ends the drawing once no further reply could move the score to
-    the other side of 0.5, or out of the quorum: side and quorum are those of all polls, the score itself is that of
-    the polls taken, which the interval tells. Every case is drawn with the same seeds, and one that comes again soon
-    (the original, in each round of a run) has the scores that it had.
+    distribution (the paper names none). Every case is drawn with the same seeds, and one that comes again soon (the
+    original, in each round of a run) has the scores that it had.
     """
 
     def __init__(
@@ -81,7 +77,6 @@ class ChainPoll:
         polls: int = POLLS,
         temperature: float = 1.0,
         top_p: float | None = None,
-        stop: Stop = "none",
         seed: int = 0,
         prompts: PromptSet = SHIPPED,
     ) -> None:
@@ -94,7 +89,6 @@ class ChainPoll:
         self._asks: Asks = asks
         self._polls = polls
         self._sampling = Sampling(temperature=temperature, top_p=top_p)
-        self._stop: Stop = stop
         self._seeds = [derive_seed(seed, "poll", n) for n in range(polls)]
         self._scores: Memo[tuple[Message, ...], Scores] = Memo(_KEPT)
 
@@ -110,11 +104,11 @@ class ChainPoll:
 
     @property
     def version(self) -> str:
-        """Model, prompts, polls, temperature, stop rule."""
+        """Model, prompts, polls, temperature."""
         asked: tuple[Question, ...] = ("adherence", "correctness") if self._asks == "either" else (self._asks,)
         names = [*(f"chainpoll_{name}" for name in asked), HISTORY_PROMPT]
         names += [] if self._chat.structured == "text" else [VERDICT_JSON_PROMPT]
-        how = f"structured={self._chat.structured},n={self._polls},t={self._sampling.temperature:g},stop={self._stop}"
+        how = f"structured={self._chat.structured},n={self._polls},t={self._sampling.temperature:g}"
         return f"{self._chat.name},prompt={self.prompts.digests(names)},{how}"
 
     async def score(self, case: Case, *, meter: Meter) -> Scores:
@@ -132,14 +126,10 @@ class ChainPoll:
         )
 
     async def _poll(self, messages: tuple[Message, ...], question: Question, meter: Meter) -> Scores:
-        replies: list[Reply | BackendError] = []
-        taken: list[Poll] = []
         sampling = replace(self._sampling, form=verdict_form(messages, self.prompts))
-        while batch := self._next(taken):
-            seeds = self._seeds[len(taken) : len(taken) + batch]
-            replies += await asked_often(self._chat, messages, sampling, seeds, meter)
-            taken = [_read(reply) for reply in replies]
+        replies = await asked_often(self._chat, messages, sampling, self._seeds, meter)
         raise_where_all_failed(replies)
+        taken = [_read(reply) for reply in replies]
         self._warn_of_copies(taken)
         return scores_of(taken, asked=question, requested=self._polls)
 
@@ -148,11 +138,6 @@ class ChainPoll:
         if self._asks == "adherence":
             return "adherence" if is_given else None
         return "adherence" if self._asks == "either" and is_given else "correctness"
-
-    def _next(self, taken: list[Poll]) -> int:
-        """How many polls to take next: all at once, or as few as may decide."""
-        left = self._polls - len(taken)
-        return left if self._stop == "none" else next_polls([poll.error for poll in taken], left)
 
     def _warn_of_copies(self, taken: list[Poll]) -> None:
         texts = [poll.text for poll in taken if poll.error is not None]
@@ -181,7 +166,7 @@ def chainpoll_messages(case: Case, question: Question, prompts: PromptSet = SHIP
 
 def scores_of(polls: list[Poll], *, asked: Question, requested: int) -> Scores:
     """The share of yes among the replies that could be read; unscored where these are no quorum of those requested."""
-    found = Polls(asked=asked, requested=requested, replies=tuple(polls), early_stop=len(polls) < requested)
+    found = Polls(asked=asked, requested=requested, replies=tuple(polls))
     hallucination: Score
     if found.answered < QUORUM or 2 * found.answered < requested:
         causes = "; ".join(dict.fromkeys(poll.unread for poll in polls if poll.unread))
@@ -192,22 +177,6 @@ def scores_of(polls: list[Poll], *, asked: Question, requested: int) -> Scores:
         found = found.model_copy(update={"low": low, "high": high})
         hallucination = found.yes / found.answered
     return Scores(hallucination=hallucination, coverage=Unscored(unscored=NO_COVERAGE), polls=found)
-
-
-def next_polls(verdicts: list[bool | None], left: int) -> int:
-    """The fewest further polls, of `left`, after which quorum and side of 0.5 may be settled; 0 if they are.
-
-    They are settled when the readable replies are a quorum of all polls, and yes and no differ by more than what is
-    left. Where too few are left for a quorum, more polls would change nothing either.
-    """
-    answered = sum(v is not None for v in verdicts)
-    needed = max(QUORUM, -(-(len(verdicts) + left) // 2)) - answered
-    lead = abs(sum(1 if v else -1 for v in verdicts if v is not None))
-    if needed > left:
-        return 0
-    # After k more, all for the leader: lead + k > left - k.
-    to_decide = 0 if lead > left else (left - lead) // 2 + 1
-    return min(left, max(needed, to_decide, 0))
 
 
 _JUDGE: frozenset[Need] = frozenset({"judge"})

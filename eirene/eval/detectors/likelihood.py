@@ -13,7 +13,7 @@ from eirene.core.usage import Meter
 from eirene.eval.base import Case, Need, unmet
 from eirene.eval.detectors.chunks import Piece, part_of, share_out, whole
 from eirene.eval.detectors.judge import bounded
-from eirene.eval.detectors.selfcheck import SAMPLE_PROMPTS, sample_messages
+from eirene.eval.detectors.samples import SAMPLE_PROMPTS, sample_messages
 from eirene.eval.registry import detector
 from eirene.eval.resources import Resources
 from eirene.models.token_scores import Count, ScoredToken, TokenScorer

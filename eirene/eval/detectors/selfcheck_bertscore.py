@@ -13,16 +13,8 @@ from eirene.core.errors import InputError
 from eirene.core.extras import require
 from eirene.core.scores import Scores
 from eirene.eval.base import Need
-from eirene.eval.detectors.selfcheck import (
-    NO_WORDS,
-    SampledDetector,
-    SampleSource,
-    compared_sentences,
-    disagreement,
-    sentence_scores,
-    source_of,
-    spoken,
-)
+from eirene.eval.detectors.samples import SampledDetector, SampleSource, source_of
+from eirene.eval.detectors.selfcheck import NO_WORDS, compared_sentences, disagreement, sentence_scores, spoken
 from eirene.eval.registry import detector
 from eirene.eval.resources import Resources
 from eirene.models.faults import out_of_memory_as_error

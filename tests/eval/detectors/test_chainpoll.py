@@ -1,8 +1,7 @@
-"""ChainPoll: the share of yes, the quorum, the interval, what is asked and shown, early stopping, usage, failures."""
+"""ChainPoll: the share of yes, the quorum, the interval, what is asked and shown, usage, failures."""
 
 from __future__ import annotations
 
-import itertools
 import logging
 from typing import Any
 
@@ -14,10 +13,10 @@ from statsmodels.stats.proportion import proportion_confint
 
 from eirene.core.errors import AuthError, InputError, UnreachableError
 from eirene.core.grounding import ArgumentGroup, Grounding
-from eirene.core.scores import Poll, Scores, Unscored, number
+from eirene.core.scores import Scores, Unscored
 from eirene.core.usage import Meter
 from eirene.eval.base import Case
-from eirene.eval.detectors.chainpoll import ChainPoll, chainpoll_messages, next_polls, scores_of
+from eirene.eval.detectors.chainpoll import ChainPoll, chainpoll_messages
 from eirene.eval.detectors.judge import bounded, wilson
 from eirene.models.chat import ChatModel
 from eirene.models.limits import RetryPolicy
@@ -145,9 +144,9 @@ def test_the_version_names_what_scores_hang_on() -> None:
     model = ScriptedChatModel([])
     versions = [
         ChainPoll(model, **options).version
-        for options in ({}, {"asks": "adherence"}, {"polls": 7}, {"temperature": 0.7}, {"stop": "side"})
+        for options in ({}, {"asks": "adherence"}, {"polls": 7}, {"temperature": 0.7})
     ]
-    assert len(set(versions)) == 5
+    assert len(set(versions)) == 4
 
 
 def test_the_interval_is_wilsons(subtests: pytest.Subtests) -> None:
@@ -164,49 +163,6 @@ def test_bounded_keeps_the_order_and_the_range(a: float, b: float, half: float) 
     x, y = bounded(a, half=half), bounded(b, half=half)
     assert 0 <= x < 1 and bounded(half, half=half) == 0.5
     assert x <= y if a <= b else x >= y
-
-
-def outcome(verdicts: list[bool | None], n: int) -> tuple[bool, int]:
-    """Whether it is scored, and the side of 0.5: -1, 0 or 1."""
-    score = number(
-        scores_of([Poll(error=v, unread=None) for v in verdicts], asked="adherence", requested=n).hallucination
-    )
-    return score is not None, 0 if score is None else (score > 0.5) - (score < 0.5)
-
-
-def test_stopping_early_never_changes_side_or_quorum(subtests: pytest.Subtests) -> None:
-    """Over every sequence of yes, no and unreadable: what all polls would say is what those taken say."""
-    for n in [3, 4, 5, 6, 7]:
-        with subtests.test(n=n):
-            for verdicts in itertools.product([True, False, None], repeat=n):
-                taken = 0
-                while more := next_polls(list(verdicts[:taken]), n - taken):
-                    taken += more
-                assert outcome(list(verdicts[:taken]), n) == outcome(list(verdicts), n)
-
-
-def test_stopping_early_never_draws_more_than_may_decide() -> None:
-    """As long as replies can be read: were it to stop one poll earlier, a continuation would change side or quorum."""
-    for n in (3, 4, 5, 6):
-        for verdicts in itertools.product([True, False], repeat=n):
-            taken = 0
-            while more := next_polls(list(verdicts[:taken]), n - taken):
-                for short in range(taken, taken + more):
-                    ends = {
-                        outcome([*verdicts[:short], *rest], n)
-                        for rest in itertools.product([True, False, None], repeat=n - short)
-                    }
-                    assert len(ends) > 1
-                taken += more
-
-
-async def test_three_that_agree_are_enough_where_the_side_is_all_that_matters() -> None:
-    scores = await scored(YES, YES, YES, stop="side")
-    assert scores.polls is not None
-    assert (scores.hallucination, len(scores.polls.replies), scores.polls.early_stop) == (1.0, 3, True)
-    full = await scored(YES, NO, YES, NO, NO, stop="side")
-    assert full.polls is not None
-    assert (full.hallucination, full.polls.early_stop) == (0.4, False)
 
 
 async def test_failed_calls_are_polls_that_were_not_answered() -> None:

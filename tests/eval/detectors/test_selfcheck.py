@@ -7,14 +7,13 @@ import doctest
 import json
 import math
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from eirene.core.errors import InputError, UnreachableError
+from eirene.core.errors import UnreachableError
 from eirene.core.grounding import ArgumentGroup, Grounding
 from eirene.core.records import parse_item
 from eirene.core.scores import Scores, Unscored, number
@@ -23,16 +22,15 @@ from eirene.eval.base import Case, case_of
 from eirene.eval.datasets import read_labelled
 from eirene.eval.detectors import chainpoll, selfcheck
 from eirene.eval.detectors.judge import bounded
+from eirene.eval.detectors.samples import SampleSource, sample_messages
 from eirene.eval.detectors.selfcheck import (
     HALF_NLL,
-    SampleSource,
     SelfCheckEmbedding,
     SelfCheckNgram,
     compared_sentences,
     disagreement,
-    ngram_scores,
-    sample_messages,
     tokens_of,
+    unigram_nlls,
 )
 from eirene.models.chat import ChatModel
 from eirene.models.encoder import load_encoder
@@ -51,42 +49,37 @@ def case(answer: str, *samples: str, given_text: Grounding = OPEN) -> Case:
     return Case("Who wrote it?", answer, given_text, samples=samples)
 
 
-async def ngram(found: Case, **options: Any) -> Scores:
-    return await SelfCheckNgram(SampleSource(), **options).score(found, meter=Meter())
+async def ngram(found: Case) -> Scores:
+    return await SelfCheckNgram(SampleSource()).score(found, meter=Meter())
 
 
-def test_unigram_scores_are_those_of_a_hand_computation() -> None:
+async def test_unigram_scores_are_those_of_a_hand_computation() -> None:
     """Tokens: answer `ann wrote it .` and `it sold .`, samples `ann wrote it .` and `bob wrote it .`: 15 in all.
 
     ann 2, wrote 3, it 4, sold 1, . 4, bob 1.
     """
-    found = ngram_scores("Ann wrote it. It sold.", ["Ann wrote it.", "Bob wrote it."])
+    found = unigram_nlls("Ann wrote it. It sold.", ["Ann wrote it.", "Bob wrote it."])
     first = [math.log(15 / c) for c in (2, 3, 4, 4)]
     second = [math.log(15 / c) for c in (4, 1, 4)]
-    assert [[t.nll for t in s] for s in found.sentences] == [pytest.approx(first), pytest.approx(second)]
-    assert found.avg == pytest.approx(sum(first + second) / 7)
-    assert found.max == pytest.approx((math.log(15 / 2) + math.log(15)) / 2)
-
-
-def test_bigram_scores_are_those_of_a_hand_computation() -> None:
-    """Bigrams of `a b` and of the sample `a c`: (<s> a) 2, (a b) 1, (a c) 1: 4 in all."""
-    found = ngram_scores("a b", ["a c"], n=2)
-    assert [t.nll for t in found.sentences[0]] == pytest.approx([math.log(4 / 2), math.log(4 / 1)])
+    assert [[nll for _, nll in s] for s in found] == [pytest.approx(first), pytest.approx(second)]
+    scores = await ngram(case("Ann wrote it. It sold.", "Ann wrote it.", "Bob wrote it."))
+    assert scores.raw["avg_nll"] == pytest.approx(sum(first + second) / 7)
+    assert scores.raw["max_nll"] == pytest.approx((math.log(15 / 2) + math.log(15)) / 2)
 
 
 def test_each_token_has_its_offsets() -> None:
     answer = "Ann, née Bo. \n\n 書いた!"
-    found = ngram_scores(answer, ["x"])
-    shown = [[answer[t.start : t.end] for t in s] for s in found.sentences]
+    found = unigram_nlls(answer, ["x"])
+    shown = [[answer[start:end] for (start, end), _ in s] for s in found]
     assert shown[0] == ["Ann", ",", "née", "Bo", "."]
     assert "".join(answer[s:e] for s, e in tokens_of(answer)) == "".join(answer.split())
 
 
-@given(st.text(max_size=80), st.lists(st.text(max_size=40), min_size=1, max_size=4), st.integers(1, 3))
-def test_nothing_in_an_answer_has_probability_zero(answer: str, samples: list[str], n: int) -> None:
-    found = ngram_scores(answer, samples, n=n)
-    assert all(math.isfinite(t.nll) and t.nll >= 0 for s in found.sentences for t in s)
-    assert (found.avg is None) == (not answer.strip()) == (found.max is None)
+@given(st.text(max_size=80), st.lists(st.text(max_size=40), min_size=1, max_size=4))
+def test_nothing_in_an_answer_has_probability_zero(answer: str, samples: list[str]) -> None:
+    found = unigram_nlls(answer, samples)
+    assert all(math.isfinite(nll) and nll >= 0 for s in found for _, nll in s)
+    assert any(found) == bool(answer.strip())
 
 
 async def test_the_scores_are_the_mapped_raw_values() -> None:
@@ -96,8 +89,6 @@ async def test_the_scores_are_the_mapped_raw_values() -> None:
         [bounded(math.log(15 / 2), half=6.0), bounded(math.log(15), half=6.0)]
     )
     assert found.raw["samples"] == 2.0
-    avg = await ngram(case("Ann wrote it. It sold.", "Ann wrote it.", "Bob wrote it."), take="avg")
-    assert avg.hallucination == bounded(avg.raw["avg_nll"], half=HALF_NLL)
     worst = max(found.words, key=lambda w: w.score)
     assert "Ann wrote it. It sold."[worst.start : worst.end] == "sold"
 
@@ -107,11 +98,6 @@ async def test_what_the_samples_say_too_is_likelier() -> None:
     borne_out = await ngram(case("The tower was built in 1889.", *samples))
     made_up = await ngram(case("The castle burned down twice.", *samples))
     assert (number(borne_out.hallucination) or 0) < (number(made_up.hallucination) or 0)
-
-
-def test_n_below_one_is_refused() -> None:
-    with pytest.raises(InputError, match="n must be at least 1, got 0"):
-        ngram_scores("a", ["b"], n=0)
 
 
 def test_disagreement_is_one_minus_the_mean_of_the_best() -> None:

@@ -14,7 +14,7 @@ from eirene.core.grounding import Grounding
 from eirene.core.scores import Unscored, number
 from eirene.core.usage import Meter
 from eirene.eval.base import Case
-from eirene.eval.detectors.selfcheck import SampleSource
+from eirene.eval.detectors.samples import SampleSource
 from eirene.eval.detectors.selfcheck_bertscore import (
     SelfCheckBertScore,
     TokenEncoder,
