@@ -21,12 +21,11 @@ from eirene.core.errors import InputError
 
 if TYPE_CHECKING:
     from eirene.core.records import Item
-    from eirene.core.scores import Scores, WordScore
+    from eirene.core.scores import Scores, Unscored
     from eirene.data import Dataset
     from eirene.eval.base import Case, Detector
     from eirene.eval.detectors.salience import SalienceMap
     from eirene.eval.scoring import DetectorOutcome
-    from eirene.views.salience import Heatmap
 
 
 In = Annotated[str, typer.Argument(metavar="IN", help=IN_HELP)]
@@ -83,7 +82,7 @@ def score(
             name = detectors or "salience"
             _check_heatmap(file, out, heatmap, name, model=models.local_model, force=force)
             item = one_with_id(data.open(file, each=corpus.filler()).read(), row, where=file, done="drawn")
-            _draw(item, heatmap, model=str(models.local_model), detector=name, measure=measure, mean=mean, force=force)
+            _draw(item, heatmap, str(models.local_model), name, measure=measure, mean=mean, force=force, where=file)
             return
         if row is not None:
             raise InputError("--id goes with --heatmap", field="id")
@@ -196,73 +195,41 @@ def _check_picture(out: str, detector: str) -> None:
         check_matplotlib()
 
 
-def _draw(item: Item, out: str, *, model: str, detector: str, measure: str, mean: str, force: bool) -> None:
+def _draw(item: Item, out: str, model: str, detector: str, *, measure: str, mean: str, force: bool, where: str) -> None:
     """Draws the item's map, and says what it scores."""
     import asyncio
 
+    from eirene.core.scores import Unscored
     from eirene.data.output import write_text
     from eirene.eval.base import case_of
     from eirene.models.local.model import load_local
-    from eirene.views.facts import shown_score
-    from eirene.views.salience import write_heatmap
+    from eirene.views.facts import ERRORS, shown_score
+    from eirene.views.salience import heatmap_of, render_salience_page, write_heatmap
 
     case = case_of(item)
     if case.given.source == "derived":
-        raise InputError("the row gives no 'perspectives' and no 'context'; a map needs words to come from")
+        raise InputError(
+            f"row {item.id!r} gives no 'perspectives' and no 'context'; a map needs words to come from", where=where
+        )
     found, scores = asyncio.run(_scored_map(case, load_local(model), measure, _AGGREGATES[detector], mean))
-    errors = {name: shown_score(getattr(scores, name)) for name in ("hallucination", "coverage")}
+    if isinstance(found, Unscored):
+        raise InputError(f"there is no map of row {item.id!r}: {found.unscored}", where=where)
+    arguments = case.given.arguments
+    heatmap = heatmap_of(case.question, case.answer, arguments, scores, found.values.tolist())
     if out.lower().endswith(_PAGE):
-        write_text(out, _page(case, found, scores, errors=errors, model=model), force=force)
+        page = render_salience_page(heatmap, answer=case.answer, arguments=arguments, scores=scores, model=model)
+        write_text(out, page, force=force)
     else:
-        write_heatmap(_picture(case, found, scores), Path(out))
-    say(f"{', '.join(' '.join(entry) for entry in errors.items())} ({out})")
+        write_heatmap(heatmap, Path(out))
+    say(f"{', '.join(f'{name} {shown_score(getattr(scores, name))}' for name in ERRORS)} ({out})")
 
 
-async def _scored_map(case: Case, model: object, measure: str, aggregate: str, mean: str) -> tuple[SalienceMap, Scores]:
-    from eirene.core.scores import Unscored
+async def _scored_map(
+    case: Case, model: object, measure: str, aggregate: str, mean: str
+) -> tuple[SalienceMap | Unscored, Scores]:
     from eirene.core.usage import Meter
     from eirene.eval.detectors.salience import SalienceDetector, WordMaps
 
     maps = WordMaps(model, measure=measure)  # type: ignore[arg-type]  # both are checked where they are used
     detector = SalienceDetector(maps, aggregate=aggregate, mean=mean)  # type: ignore[arg-type]  # likewise
-    found = await maps.get(case, meter=Meter())
-    if isinstance(found, Unscored):
-        raise InputError(f"there is no map: {found.unscored}")
-    return found, detector.scores_of(found, case)
-
-
-def _picture(case: Case, found: SalienceMap, scores: Scores) -> Heatmap:
-    from eirene.views.salience import Heatmap
-
-    arguments = case.given.arguments
-    return Heatmap(
-        title=case.question,
-        groups=[word.group for word in found.rows],
-        rows=[arguments[word.argument][word.start : word.end] for word in found.rows],
-        columns=[case.answer[start:end] for start, end in found.columns],
-        values=found.values.tolist(),
-        contributions=[word.score for argument in scores.arguments for word in argument.words],
-        attributions=[word.score for word in scores.words],
-    )
-
-
-def _page(case: Case, found: SalienceMap, scores: Scores, *, errors: dict[str, str], model: str) -> str:
-    from itertools import groupby
-
-    from eirene.views.salience import ShadedText, render_salience_page
-
-    def shade(text: str, words: Sequence[WordScore]) -> ShadedText:
-        return ShadedText(text, [(word.start, word.end, word.score) for word in words])
-
-    texts = zip(scores.arguments, case.given.arguments, strict=True)
-    groups = [
-        (name, [shade(text, argument.words) for argument, text in members])
-        for name, members in groupby(texts, key=lambda pair: pair[0].group)
-    ]
-    return render_salience_page(
-        _picture(case, found, scores),
-        answer=shade(case.answer, scores.words),
-        arguments=groups,
-        scores=errors,
-        model=model,
-    )
+    return await maps.get(case, meter=Meter()), await detector.score(case, meter=Meter())  # the map is kept

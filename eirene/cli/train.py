@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import signal
 import threading
+from collections.abc import Callable
 from contextlib import ExitStack
 from dataclasses import dataclass
 from types import FrameType
@@ -14,16 +15,16 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal, Self
 
 import typer
 
-from eirene.cli import data_flags, flags
+from eirene.cli import flags
 from eirene.cli.data_flags import FormFlags
-from eirene.cli.flags import Without, with_groups
+from eirene.cli.flags import Only, Without, with_groups
 from eirene.cli.progress import Bar, bar
 from eirene.cli.terminal import output, say
 from eirene.core.errors import InputError, TrainingStoppedError
 from eirene.models.training.recipes import CriticRecipe, FeedbackRecipe, PromptTuningRecipe, RefinerRecipe
 
 if TYPE_CHECKING:
-    from eirene.models.training.run import RunOptions, Step, Trained
+    from eirene.models.training.run import Step, Trained
 
 app = typer.Typer(help="Train the models that Eirene uses.", no_args_is_help=True)
 
@@ -34,6 +35,7 @@ _STOPPED = 130
 ErrorName = Literal["hallucination", "coverage"]
 SplitName = Literal["all", "train", "test"]
 
+FormatFlag = Annotated[FormFlags, Only("format")]
 Dev = Annotated[str | None, typer.Option(metavar="FILE", help="Rows to measure on, not to train on.")]
 
 
@@ -104,11 +106,23 @@ class Stoppable:
 class Training(Stoppable):
     """Around one training of a causal language model: also tells what came of it."""
 
-    def options(self, run: RunFlags) -> RunOptions:
-        """What a training takes, beside its data, base, folder and recipe."""
-        return {
-            "seed": run.seed, "device": run.device, "progress": self.on_step, "should_stop": self.should_stop,
-        }  # fmt: skip
+    def run(
+        self,
+        train: Callable[..., Trained],
+        data: str,
+        flags: RunFlags,
+        *,
+        rows: FormFlags,
+        dev: str | None = None,
+        **options: Any,
+    ) -> Trained:
+        """What `train` (such as `train_critic`) makes of the rows that `data` names; `options` are its own."""
+        if dev is not None:
+            options["dev"] = rows.source(dev)
+        return train(
+            rows.source(data), flags.out, base=flags.base, seed=flags.seed, device=flags.device,
+            progress=self.on_step, should_stop=self.should_stop, **options,
+        )  # fmt: skip
 
     def on_step(self, step: Step) -> None:
         """Shows one step."""
@@ -152,11 +166,10 @@ def classifier(
         both = labels.split(",")
         if len(both) != 2:
             raise InputError(f"--labels takes two texts with a comma between, got {labels!r}", field="labels")
-        trained = train_classifier(
-            rows.source(data), run.out, base=run.base, recipe=recipe, shape=rows.shape,
-            task=ClassifierTask(error, Labels(both[0].strip(), both[1].strip())),
-            dev=None if dev is None else rows.source(dev), **training.options(run),
-        )  # fmt: skip
+        task = ClassifierTask(error, Labels(both[0].strip(), both[1].strip()))
+        trained = training.run(
+            train_classifier, data, run, rows=rows, dev=dev, recipe=recipe, shape=rows.shape, task=task
+        )
         figures = trained.card["figures"]
         auc = figures.get("dev_auc")
         measured = "" if auc is None else f"on {figures['dev_scored']} held-out answers: ROC AUC {auc}"
@@ -171,19 +184,15 @@ def critic(
     ],
     *,
     dev: Dev = None,
-    format: data_flags.Format = "auto",
+    rows: FormatFlag,
     recipe: CriticRecipe,
     run: RunFlags,
 ) -> None:
     """Fine-tune a language model to mark hallucinations (needs the extra `train`); use it as `--backend hf:DIR`."""
     with Training() as training:
-        from eirene.data import open_source
         from eirene.feedback_model.training import train_critic
 
-        trained = train_critic(
-            open_source(data, format=format), run.out, base=run.base, recipe=recipe,
-            dev=None if dev is None else open_source(dev, format=format), **training.options(run),
-        )  # fmt: skip
+        trained = training.run(train_critic, data, run, rows=rows, dev=dev, recipe=recipe)
         training.tell(trained, "refine ITEM --critic hallucination --mode edit --backend {}")
 
 
@@ -196,19 +205,15 @@ def feedback(
     *,
     split: Annotated[SplitName, typer.Option(help="A part of the published file.")] = "all",
     dev: Dev = None,
-    format: data_flags.Format = "auto",
+    rows: FormatFlag,
     recipe: FeedbackRecipe,
     run: RunFlags,
 ) -> None:
     """Fine-tune a language model to critique answers (needs the extra `train`); use it as `--backend hf:DIR`."""
     with Training() as training:
-        from eirene.data import open_source
         from eirene.feedback_model.training import train_feedback
 
-        trained = train_feedback(
-            open_source(data, format=format), run.out, base=run.base, recipe=recipe, split=split,
-            dev=None if dev is None else open_source(dev, format=format), **training.options(run),
-        )  # fmt: skip
+        trained = training.run(train_feedback, data, run, rows=rows, dev=dev, recipe=recipe, split=split)
         training.tell(trained, "refine ITEM --backend {}")
 
 
@@ -229,10 +234,7 @@ def generator(
     with Training() as training:
         from eirene.npov.training import train_generator
 
-        trained = train_generator(
-            rows.source(data), run.out, base=run.base, recipe=recipe, shape=rows.shape,
-            dev=None if dev is None else rows.source(dev), **training.options(run),
-        )  # fmt: skip
+        trained = training.run(train_generator, data, run, rows=rows, dev=dev, recipe=recipe, shape=rows.shape)
         training.tell(trained, "npov --query TEXT --topics FILE --backend {}")
 
 
@@ -244,18 +246,15 @@ def refiner(
         typer.Argument(metavar="DATA", help="Preference pairs: HaluQuestQA's, or TRL's prompt, chosen, rejected."),
     ],
     *,
-    format: data_flags.Format = "auto",
+    rows: FormatFlag,
     recipe: RefinerRecipe,
     run: RunFlags,
 ) -> None:
     """Tune a language model on preference pairs by DPO (needs the extra `train`); use it as `--backend hf:DIR`."""
     with Training() as training:
-        from eirene.data import open_source
         from eirene.refiners.training import train_refiner
 
-        trained = train_refiner(
-            open_source(data, format=format), run.out, base=run.base, recipe=recipe, **training.options(run)
-        )
+        trained = training.run(train_refiner, data, run, rows=rows, recipe=recipe)
         held = trained.card["figures"]["held_out"]
         measured = "" if held is None else (
             f"{held['pairs']} held-out pairs: loss {held['before']['loss']} -> {held['after']['loss']}, preferred "

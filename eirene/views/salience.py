@@ -18,8 +18,8 @@ from markupsafe import Markup
 from eirene.core.errors import InputError
 from eirene.core.grounding import grounding_for
 from eirene.core.records import Item, Record
-from eirene.core.scores import Scores
-from eirene.views.facts import visible
+from eirene.core.scores import Scores, WordScore
+from eirene.views.facts import ERRORS, shown_score, visible
 from eirene.views.figures import check_matplotlib, new_figure, save_as
 from eirene.views.page import page
 from eirene.views.tables import HtmlTable, RowGroup
@@ -34,23 +34,41 @@ ENDINGS = (".png", ".svg")
 _INCHES_A_WORD = 0.19
 _MAP, _ERRORS = "Blues", "Oranges"  # light is little: both are read without telling red from green
 _TICK: dict[str, Any] = {"fontsize": 7, "parse_math": False}  # a dollar sign in a word is no formula
-_LETTERS, _TITLE = 18, 160
+_LETTERS, _TITLE = 16, 160
 
 
 @dataclass(frozen=True, slots=True)
 class Heatmap:
-    """What is drawn. `values[i][j]` in [0, 1] is what row i gave to column j; `groups[i]` names the row's perspective.
+    """What is drawn. Rows are the (group, word) of arguments, columns the words of the answer.
 
-    `contributions` and `attributions` are the rows' and the columns' own error scores in [0, 1], higher is worse.
+    `values[i][j]` in [0, 1] is what row i gave to column j. Errors in [0, 1], of each row and column: higher is worse.
     """
 
     title: str
-    groups: Sequence[str]
-    rows: Sequence[str]
+    rows: Sequence[tuple[str, str]]
     columns: Sequence[str]
     values: Sequence[Sequence[float]]
-    contributions: Sequence[float]
-    attributions: Sequence[float]
+    row_errors: Sequence[float]
+    column_errors: Sequence[float]
+
+
+def heatmap_of(
+    title: str, answer: str, arguments: Sequence[str], scores: Scores, values: Sequence[Sequence[float]]
+) -> Heatmap:
+    """The map of an answer's scores, which were made of `values`; `arguments` are those that `scores` names."""
+    rows, columns = _words_of(scores, arguments, answer)
+    row_errors = [word.score for argument in scores.arguments for word in argument.words]
+    return Heatmap(title, rows, columns, values, row_errors, [word.score for word in scores.words])
+
+
+def _words_of(scores: Scores, arguments: Sequence[str], answer: str) -> tuple[list[tuple[str, str]], list[str]]:
+    """(group, word) of each row of a map, and the word of each column."""
+    rows = [
+        (argument.group, text[word.start : word.end])
+        for argument, text in zip(scores.arguments, arguments, strict=True)
+        for word in argument.words
+    ]
+    return rows, [answer[word.start : word.end] for word in scores.words]
 
 
 def write_heatmap(heatmap: Heatmap, path: Path) -> None:
@@ -69,7 +87,9 @@ def draw_heatmap(heatmap: Heatmap) -> Figure:
     """The map, with a strip for the error of each row on its right and of each column below."""
     n_rows, n_columns = (min(len(side), MOST_WORDS) for side in (heatmap.rows, heatmap.columns))
     width, height = (max(n, 6) * _INCHES_A_WORD for n in (n_columns, n_rows))
-    title = _cut(visible(heatmap.title), _TITLE) + "".join(f"\n{line}" for line in _cut_lines(heatmap))
+    title = _cut(visible(heatmap.title), _TITLE) + "".join(
+        f"\n{line}" for line in _cut_sides(heatmap.rows, heatmap.columns, MOST_WORDS)
+    )
     figure = new_figure("", width + 3.6, height + 2.6)
     figure.suptitle(title, fontsize=9, wrap=True).set_parse_math(False)
     grid: Any = figure.subplots(2, 2, width_ratios=(width, 0.3), height_ratios=(height, 0.3), squeeze=False)
@@ -79,8 +99,8 @@ def draw_heatmap(heatmap: Heatmap) -> Figure:
     image = main.imshow(values, cmap=_MAP, aspect="auto", vmin=0.0)
     main.set_xticks([])
     _label_rows(main, heatmap, n_rows)
-    _strip(right, [[e] for e in heatmap.contributions[:n_rows]]).set_title("not in\nthe answer", fontsize=7)
-    strip = _strip(below, [list(heatmap.attributions[:n_columns])])
+    _strip(right, [[e] for e in heatmap.row_errors[:n_rows]]).set_title("not in\nthe answer", fontsize=7)
+    strip = _strip(below, [list(heatmap.column_errors[:n_columns])])
     strip.set_ylabel("not from the arguments", fontsize=7, rotation=0, ha="right", va="center")
     strip.set_xticks(range(n_columns), _shown(heatmap.columns[:n_columns]), rotation=90, **_TICK)
     for scale, label in ((strip.images[0], "error of a word"), (image, "share of the answer's word")):
@@ -92,9 +112,10 @@ def draw_heatmap(heatmap: Heatmap) -> Figure:
 
 
 def _label_rows(axes: Axes, heatmap: Heatmap, n_rows: int) -> None:
-    axes.set_yticks(range(n_rows), _shown(heatmap.rows[:n_rows]), **_TICK)
+    rows = heatmap.rows[:n_rows]
+    axes.set_yticks(range(n_rows), _shown([word for _, word in rows]), **_TICK)
     at = 0
-    for name, members in groupby(heatmap.groups[:n_rows]):
+    for name, members in groupby(group for group, _ in rows):
         count = len(list(members))
         if at:
             axes.axhline(at - 0.5, color="black", linewidth=0.8)
@@ -121,12 +142,12 @@ def _cut(text: str, most: int) -> str:
     return text if len(text) <= most else text[: most - 1] + "…"
 
 
-def _cut_lines(heatmap: Heatmap) -> list[str]:
-    """What of the map is not shown, a line a side."""
+def _cut_sides(rows: Sequence[object], columns: Sequence[object], most: int) -> list[str]:
+    """What of a map is not shown, in words for each side."""
     return [
-        f"{what}: the first {MOST_WORDS} of {len(whole)} words"
-        for what, whole in (("arguments", heatmap.rows), ("answer", heatmap.columns))
-        if len(whole) > MOST_WORDS
+        f"the first {most} of {len(side)} words of {name}"
+        for name, side in (("what was given", rows), ("the answer", columns))
+        if len(side) > most
     ]
 
 
@@ -140,80 +161,62 @@ _NAMED = 5
 _LABEL = 130
 
 
-@dataclass(frozen=True, slots=True)
-class ShadedText:
-    """A text and its words' errors: (start, end, error in [0, 1]), in the order of the text."""
-
-    text: str
-    words: Sequence[tuple[int, int, float]]
-
-
-def render_salience_page(
-    heatmap: Heatmap,
-    *,
-    answer: ShadedText,
-    arguments: Sequence[tuple[str, Sequence[ShadedText]]],
-    scores: Mapping[str, str],
-    model: str,
-) -> str:
-    """The page; everything in it is escaped. `arguments` are those of each group, by its name; `scores` by error."""
+def render_salience_page(heatmap: Heatmap, *, answer: str, arguments: Sequence[str], scores: Scores, model: str) -> str:
+    """The page; everything in it is escaped. `arguments` are those that `scores` names, in its order."""
+    found = list(zip(scores.arguments, arguments, strict=True))
+    groups = [
+        (name, [shaded(text, argument.words) for argument, text in members])
+        for name, members in groupby(found, key=lambda pair: pair[0].group)
+    ]
     return page(
         "salience.html.j2",
         styles=("page.css", "record.css", "salience.css"),
         scripts=("scroll.js",),
         map=heatmap,
-        verdict=list(_verdict(answer, [text for _, texts in arguments for text in texts])),
+        verdict=list(_verdict(heatmap)),
         levels=_BOUNDS,
-        answer=shaded(answer),
-        arguments=[(name, [shaded(text) for text in texts]) for name, texts in arguments],
-        scores=scores,
+        answer=shaded(answer, scores.words),
+        arguments=groups,
+        scores={name: shown_score(getattr(scores, name)) for name in ERRORS},
         model=model,
-        cut=_cut_lines(heatmap),
+        cut=_cut_sides(heatmap.rows, heatmap.columns, MOST_WORDS),
         picture=_whole(heatmap),
         largest=_largest(heatmap),
     )
 
 
-def _verdict(answer: ShadedText, arguments: Sequence[ShadedText]) -> Iterator[str]:
+def _verdict(heatmap: Heatmap) -> Iterator[str]:
     """How much of either side stands apart from the other, and its words that do most."""
-    words = [(error, answer.text[start:end]) for start, end, error in answer.words]
-    given = [(error, text.text[start:end]) for text in arguments for start, end, error in text.words]
-    for found, whose, does in (
-        (words, "the answer's", "come little from the arguments"),
-        (given, "the arguments'", "went little into the answer"),
+    given = [word for _, word in heatmap.rows]
+    for errors, words, whose, does in (
+        (heatmap.column_errors, heatmap.columns, "the answer's", "come little from the arguments"),
+        (heatmap.row_errors, given, "the arguments'", "went little into the answer"),
     ):
-        apart = sum(error >= _APART for error, _ in found)
-        if apart:
-            yield f"{apart:,} of {whose} {len(found):,} words {does} (error of {_APART} or more){_most(found)}."
-        elif found:
-            yield f"None of {whose} {len(found):,} words has an error of {_APART} or more."
+        apart = sorted((-error, n) for n, error in enumerate(errors) if error >= _APART)
+        named = list(dict.fromkeys(words[n] for _, n in apart))[:_NAMED]
+        if named:
+            most = ", ".join(f'"{_cut(visible(word), _LETTERS)}"' for word in named)
+            counted = f"{len(apart):,} of {whose} {len(words):,} words {does} (error of {_APART} or more)"
+            yield f"{counted}, most of all {most}."
+        elif words:
+            yield f"None of {whose} {len(words):,} words has an error of {_APART} or more."
 
 
-def _most(words: Sequence[tuple[float, str]]) -> str:
-    """The words that count, those with the largest errors first, each once."""
-    named = dict.fromkeys(word for error, word in sorted(words, key=lambda entry: -entry[0]) if error >= _APART)
-    return ", most of all " + ", ".join(f'"{_short(word)}"' for word in list(named)[:_NAMED])
-
-
-def shaded(text: ShadedText) -> Markup:
+def shaded(text: str, words: Sequence[WordScore]) -> Markup:
     """The text with each word in a mark of one of five levels, and its error in words for who cannot see it."""
     found, at = [Markup('<p class="text" dir="auto">')], 0
-    for start, end, error in text.words:
-        level = min(_LEVELS, int(error * (_LEVELS + 1)))
-        found.append(Markup("{}").format(visible(text.text[at:start])))
-        found.append(
-            Markup('<mark class="shaded s{}" title="{:.2f}">{}</mark>').format(
-                level, error, visible(text.text[start:end])
-            )
-        )
-        at = end
-    found.append(Markup("{}</p>").format(visible(text.text[at:])))
+    mark = Markup('{}<mark class="shaded s{}" title="{:.2f}">{}</mark>')
+    for word in words:
+        level = min(_LEVELS, int(word.score * (_LEVELS + 1)))
+        before, shown = visible(text[at : word.start]), visible(text[word.start : word.end])
+        found.append(mark.format(before, level, word.score, shown))
+        at = word.end
+    found.append(Markup("{}</p>").format(visible(text[at:])))
     return Markup("").join(found)
 
 
 def _whole(heatmap: Heatmap) -> Markup:
-    rows = list(zip(heatmap.groups, heatmap.rows, strict=True))[:MOST_WORDS]
-    columns = heatmap.columns[:MOST_WORDS]
+    rows, columns = heatmap.rows[:MOST_WORDS], heatmap.columns[:MOST_WORDS]
     shares = (
         (i, j, value)
         for i, values in enumerate(heatmap.values[: len(rows)])
@@ -237,14 +240,16 @@ def _drawn(
     yield Markup('<svg width="{}" height="{}" viewBox="0 0 {} {}" aria-hidden="true">').format(
         width, height, width, height
     )
-    for j, word in enumerate(columns):
+    for j, word in enumerate(_shown(columns)):
         x = _LABEL + _STEP * j + _STEP // 2
         yield Markup('<text x="{}" y="{}" transform="rotate(-60 {} {})">{}</text>').format(
-            x, _LABEL - 6, x, _LABEL - 6, _short(word)
+            x, _LABEL - 6, x, _LABEL - 6, word
         )
     for i, (group, word) in enumerate(rows):
         y = _LABEL + _STEP * i
-        yield Markup('<text x="{}" y="{}" text-anchor="end">{}</text>').format(_LABEL - 6, y + _STEP - 4, _short(word))
+        yield Markup('<text x="{}" y="{}" text-anchor="end">{}</text>').format(
+            _LABEL - 6, y + _STEP - 4, _shown([word])[0]
+        )
         if i and group != rows[i - 1][0]:
             yield Markup('<line x1="0" x2="{}" y1="{}" y2="{}"/>').format(width, y, y)
     for i, j, share in shares:
@@ -259,17 +264,10 @@ def _largest(heatmap: Heatmap) -> HtmlTable:
         ((value, i, j) for i, row in enumerate(heatmap.values) for j, value in enumerate(row) if value >= _LEAST),
         key=lambda entry: (-entry[0], entry[1], entry[2]),
     )
-    rows = [
-        (heatmap.groups[i], heatmap.rows[i], heatmap.columns[j], f"{value:.3f}") for value, i, j in found[:_LARGEST]
-    ]
+    rows = [(*heatmap.rows[i], heatmap.columns[j], f"{value:.3f}") for value, i, j in found[:_LARGEST]]
     caption = f"The {len(rows):,} largest of {len(found):,} shares of at least {_LEAST}."
     columns = ("Side", "Word of an argument", "Word of the answer", "Share")
     return HtmlTable(caption, columns, (RowGroup("", rows),), first_number=3)
-
-
-def _short(word: str) -> str:
-    text = visible(word)
-    return text if len(text) <= 16 else text[:15] + "…"
 
 
 MOST_WORDS_OF_RECORD = 120
@@ -313,19 +311,11 @@ def word_maps(record: Record, item: Item | None) -> Iterator[ShownMap]:
 
 
 def _word_map(title: str, answer: str, scores: Scores, texts: Mapping[tuple[str, int], str]) -> ShownMap | None:
-    rows = [
-        (argument.group, texts.get((argument.group, argument.n), "")[word.start : word.end])
-        for argument in scores.arguments
-        for word in argument.words
-    ]
+    arguments = [texts.get((argument.group, argument.n), "") for argument in scores.arguments]
+    rows, columns = _words_of(scores, arguments, answer)
     if not all(word for _, word in rows):  # the item is not the one that was scored
         return None
-    columns = [answer[word.start : word.end] for word in scores.words]
-    cut = [
-        f"the first {MOST_WORDS_OF_RECORD} of {len(side)} words of {name}"
-        for name, side in (("what was given", rows), ("the answer", columns))
-        if len(side) > MOST_WORDS_OF_RECORD
-    ]
+    cut = _cut_sides(rows, columns, MOST_WORDS_OF_RECORD)
     note = f"Shown are {' and '.join(cut)}." if cut else ""
     rows, columns = rows[:MOST_WORDS_OF_RECORD], columns[:MOST_WORDS_OF_RECORD]
     shares = tuple(share for share in scores.shares if share[0] < len(rows) and share[1] < len(columns))

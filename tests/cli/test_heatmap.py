@@ -71,4 +71,4 @@ def test_a_model_that_is_not_local_and_a_row_with_nothing_given_say_so(run: Run,
     assert "hf:path-or-id" in run("score", file, "--local-model", "openai:gpt-4o", "--heatmap", "m.png").err
     result = run("score", EXAMPLES / "open-question.json", "--local-model", llama, "--heatmap", tmp_path / "map.png")
     assert result.code == 2
-    assert "gives no 'perspectives' and no 'context'" in result.err
+    assert "open-question.json: row 'open-question' gives no 'perspectives' and no 'context'" in result.err

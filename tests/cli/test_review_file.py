@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from eirene.agent.review import reviewed
-from eirene.cli.review import read_review, write_review
+from eirene.cli.review_file import read_review, write_review
 from eirene.core.critique import Critique, Finding, Review, TaggedSentence
 from eirene.core.errors import InputError
 from eirene.core.records import Item

@@ -27,8 +27,14 @@ VALUES = {
     ("--prices", "nobody.toml"): "nobody.toml: no such file",
     ("--out", ""): "--out is empty; name a file or folder",
     ("--config", ""): "the name of a file is empty; name one",
-    ("--base-url", "http://127.0.0.1:70000/v1"): "--base-url must be the address of a server, such as",
-    ("--judge-base-url", "localhost:8000"): "--judge-base-url must be the address of a server, such as",
+    (
+        "--base-url",
+        "http://127.0.0.1:70000/v1",
+    ): "--base-url must be the http:// or https:// address of a server, such as",
+    (
+        "--judge-base-url",
+        "localhost:8000",
+    ): "--judge-base-url must be the http:// or https:// address of a server, such as",
 }
 
 
@@ -48,7 +54,7 @@ def test_a_config_file_is_held_to_the_same_rules(run: Run, tmp_path: Path) -> No
         ('mode = "best"', "invalid value for '--mode': 'best' is not one of"),
         (
             'base-url = "ftp://x"',
-            "--base-url must be the address of a server, such as http://HOST:PORT/v1, got 'ftp://x'",
+            "--base-url must be the http:// or https:// address of a server, such as http://HOST:PORT/v1, got 'ftp://x'",
         ),
         ("fail-on-error = 2", "'--fail-on-error' must be less than or equal to 1, got '2'"),
         ('seed = "x"', "'seed' must be an integer, got str 'x'"),
@@ -75,7 +81,9 @@ COMMANDS = [
 
 def test_no_command_begins_with_an_address_that_is_none(run: Run, tmp_path: Path) -> None:
     places = {"ROW": EXAMPLES / "dropped-argument.json", "OUT": tmp_path / "out"}
-    said = "--base-url must be the address of a server, such as http://HOST:PORT/v1, got 'http:///v1'"
+    said = (
+        "--base-url must be the http:// or https:// address of a server, such as http://HOST:PORT/v1, got 'http:///v1'"
+    )
     for command in COMMANDS:
         assert_error(run(*(places.get(word, word) for word in command), "--base-url", "http:///v1"), said)
         assert not (tmp_path / "out").exists()

@@ -24,7 +24,7 @@ NONE = [
 
 def test_what_is_no_address_is_refused() -> None:
     for url in NONE:
-        with pytest.raises(InputError, match="base_url must be the address of a server") as found:
+        with pytest.raises(InputError, match="base_url must be the http:// or https:// address of a server") as found:
             check_address(url)
         assert "\n" not in str(found.value)
 
@@ -59,7 +59,7 @@ def test_every_door_of_python_refuses_it() -> None:
         lambda: EchoScorer("m", base_url=BAD),
     ]
     for door in doors:
-        with pytest.raises(InputError, match="must be the address of a server"):
+        with pytest.raises(InputError, match="must be the http:// or https:// address of a server"):
             door()
 
 
@@ -67,7 +67,9 @@ def test_every_door_of_python_refuses_it() -> None:
 def test_the_address_of_the_environment_is_looked_at_as_well(url: str, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("OPENAI_BASE_URL", url)
     monkeypatch.setenv("OPENAI_API_KEY", "x-key-for-nobody")
-    with pytest.raises(InputError, match="the environment's OPENAI_BASE_URL must be the address of a server"):
+    with pytest.raises(
+        InputError, match="the environment's OPENAI_BASE_URL must be the http:// or https:// address of a server"
+    ):
         resolve_chat("openai:m")
 
 

@@ -13,12 +13,11 @@ from eirene.views.salience import MOST_WORDS, Heatmap, draw_heatmap, write_heatm
 
 HEATMAP = Heatmap(
     title="Is $wind$ power good?",
-    groups=["pro", "pro", "con"],
-    rows=["wind", "$clean$", "bats\x1b[31m"],
+    rows=[("pro", "wind"), ("pro", "$clean$"), ("con", "bats\x1b[31m")],
     columns=["wind", "清洁"],
     values=[[0.9, 0.0], [0.1, 0.5], [0.0, 0.0]],
-    contributions=[0.1, 0.5, 1.0],
-    attributions=[0.1, 0.5],
+    row_errors=[0.1, 0.5, 1.0],
+    column_errors=[0.1, 0.5],
 )
 
 
@@ -53,10 +52,10 @@ def test_the_same_map_gives_the_same_file(tmp_path: Path, ending: str) -> None:
 
 def test_a_long_map_is_cut_and_says_so() -> None:
     n = MOST_WORDS + 50
-    long = Heatmap("Q?", ["pro"] * n, ["word"] * n, ["wind"], [[0.5]] * n, [0.5] * n, [0.5])
+    long = Heatmap("Q?", [("pro", "word")] * n, ["wind"], [[0.5]] * n, [0.5] * n, [0.5])
     figure = draw_heatmap(long)
     assert len(figure.axes[0].get_yticklabels()) == MOST_WORDS
-    assert f"arguments: the first {MOST_WORDS} of {n} words" in figure.get_suptitle()
+    assert f"the first {MOST_WORDS} of {n} words of what was given" in figure.get_suptitle()
 
 
 def test_a_file_of_another_kind_and_a_map_without_words_are_errors(tmp_path: Path) -> None:
