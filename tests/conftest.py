@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import gc
 import os
 import signal
+import sys
 from collections.abc import Iterator
 
 # Read by langgraph when it is imported: checkpoints then refuse every type that they were not told of.
@@ -14,12 +16,17 @@ os.environ["TOKENIZERS_PARALLELISM"] = "false"
 # Torch reads it when it is imported, here and in the processes that tests start: on models of a few thousand weights
 # more threads only wait for each other, for most of the time where several test processes share the cores.
 os.environ["OMP_NUM_THREADS"] = "1"
-# Tests start hundreds of processes of ours: without bytecode each compiles 300 modules, for nearly half a second.
+# Tests start hundreds of processes of ours: without bytecode each compiles 300 modules, for nearly half a second. And
+# collecting compiles the tests too: a third of its time, once a process and not once a checkout.
 os.environ.pop("PYTHONDONTWRITEBYTECODE", None)
 
 import pytest
 import pytest_socket
 from hypothesis import HealthCheck, settings
+
+sys.dont_write_bytecode = False
+# What is imported while tests are collected stays to the end: nothing of it is garbage.
+gc.disable()
 
 settings.register_profile("local", deadline=None, suppress_health_check=[HealthCheck.too_slow])
 settings.register_profile("ci", parent=settings.get_profile("local"), derandomize=True, print_blob=True)
@@ -33,6 +40,11 @@ if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
     signal.signal(signal.SIGINT, signal.default_int_handler)
 if hasattr(signal, "SIGHUP") and signal.getsignal(signal.SIGHUP) is signal.SIG_IGN:
     signal.signal(signal.SIGHUP, signal.SIG_DFL)
+
+
+def pytest_collection_finish() -> None:
+    """Garbage is collected from here on."""
+    gc.enable()
 
 
 @pytest.fixture(autouse=True)

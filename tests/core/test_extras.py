@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import ast
+import functools
 import importlib
 import json
 import os
 import re
 import subprocess
 import sys
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from pathlib import Path
 
 import pytest
@@ -61,7 +62,12 @@ def imports(path: Path) -> Iterator[tuple[bool, str]]:
 
 
 PATHS = {module_name(path): path for path in MODULES}
-IMPORTS = {name: set(imports(path)) for name, path in PATHS.items()}
+
+
+@functools.cache
+def all_imports() -> Mapping[str, set[tuple[bool, str]]]:
+    """What each module imports, by name."""
+    return {name: set(imports(path)) for name, path in PATHS.items()}
 
 
 def heavy() -> set[str]:
@@ -70,7 +76,7 @@ def heavy() -> set[str]:
     while True:
         more = {
             module
-            for module, seen in IMPORTS.items()
+            for module, seen in all_imports().items()
             if module not in found and any(top and (is_optional(name) or name in found) for top, name in seen)
         }
         if not more:
@@ -86,7 +92,9 @@ def guards_in(path: Path) -> set[str]:
 def unguarded() -> set[str]:
     """Light modules that import what is optional, or a module that needs it, and ask nobody first."""
     beyond = heavy()
-    doors = {name for name, seen in IMPORTS.items() if any(is_optional(m) or m in beyond for _, m in seen)} - beyond
+    doors = {
+        name for name, seen in all_imports().items() if any(is_optional(m) or m in beyond for _, m in seen)
+    } - beyond
     return {name for name in doors if not guards_in(PATHS[name])}
 
 
@@ -109,7 +117,7 @@ def test_everything_that_is_imported_is_a_dependency_or_has_its_extra() -> None:
     known = brought | {name.split(".")[0] for name in EXTRAS} | set(sys.stdlib_module_names) | {"eirene"}
     beside = {"markupsafe": "jinja2", "pydantic_core": "pydantic", "httpx": "langchain-core and datasets"}
     unasked = {"tiktoken": "counts tokens where somebody has installed it", "pytest": "loads the plugin"}
-    found = {name.split(".")[0] for seen in IMPORTS.values() for _, name in seen}
+    found = {name.split(".")[0] for seen in all_imports().values() for _, name in seen}
     assert found - known == set(beside) | set(unasked)
 
 
@@ -189,32 +197,37 @@ COMMANDS = [
 ]
 
 
-@pytest.fixture(scope="module")
-def light(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, dict[str, str]]:
-    """A folder with something of every kind, and the environment of a process in which no extra can be imported."""
-    folder = tmp_path_factory.mktemp("light")
-    (folder / "site").mkdir()
-    (folder / "site" / "sitecustomize.py").write_text(ABSENT.format(absent=sorted(EXTRAS)), encoding="utf-8")
-    write(folder / "row.jsonl", {**GIVEN, "id": "1"})
-    (folder / "rows.parquet").write_bytes(b"PAR1")
-    path = os.pathsep.join([str(folder / "site"), *filter(None, [os.environ.get("PYTHONPATH")])])
-    return folder, {**os.environ, "PYTHONPATH": path, "OPENAI_API_KEY": "none", "ANTHROPIC_API_KEY": "none"}
+RUNS_THEM = """
+import contextlib, io, json
+from eirene.cli import main
+told = []
+for words in json.loads(sys.argv[1]):
+    with contextlib.redirect_stdout(io.StringIO()) as out, contextlib.redirect_stderr(io.StringIO()) as err:
+        code = main(words)
+    told.append((code, out.getvalue(), err.getvalue()))
+print(json.dumps(told))
+"""
 
 
-@pytest.mark.parametrize(("extra", "words"), COMMANDS, ids=[" ".join(words)[:60] for _, words in COMMANDS])
-def test_without_its_extra_a_command_says_so_in_a_line(
-    light: tuple[Path, dict[str, str]], tmp_path: Path, extra: str, words: list[str]
-) -> None:
-    """Exit code 2, nothing on standard output, and what to install: never a traceback, never a fault of ours."""
-    folder, environment = light
+def test_without_its_extra_a_command_says_so_in_a_line(tmp_path: Path) -> None:
+    """Exit code 2, nothing on standard output, and what to install: never a traceback, never a fault of ours.
+
+    One process in which no extra can be imported runs them all, each with a folder of its own.
+    """
     topics = EXAMPLES / "topics.jsonl"
-    given = {"row": str(folder / "row.jsonl"), "parquet": str(folder / "rows.parquet"), "folder": str(tmp_path),
-             "out": str(tmp_path / "out.jsonl"), "topics": str(topics),
+    write(tmp_path / "row.jsonl", {**GIVEN, "id": "1"})
+    (tmp_path / "rows.parquet").write_bytes(b"PAR1")
+    given = {"row": tmp_path / "row.jsonl", "parquet": tmp_path / "rows.parquet", "topics": topics,
              "topic": json.loads(topics.read_text("utf-8").splitlines()[0])["question"]}  # fmt: skip
-    command = [sys.executable, "-m", "eirene", *(word.format(**given) for word in words)]
+    commands = []
+    for n, (_, words) in enumerate(COMMANDS):
+        (folder := tmp_path / str(n)).mkdir()
+        commands.append([word.format(**given, folder=folder, out=folder / "out.jsonl") for word in words])
+    environment = {**os.environ, "OPENAI_API_KEY": "none", "ANTHROPIC_API_KEY": "none"}
     done = subprocess.run(
-        command, env=environment, capture_output=True, text=True, check=False, stdin=subprocess.DEVNULL
-    )
-    assert (done.returncode, done.stdout) == (2, ""), done.stderr
-    assert done.stderr.count("\n") == 1
-    assert f"eirene[{extra}]" in done.stderr
+        [sys.executable, "-c", ABSENT.format(absent=sorted(EXTRAS)) + RUNS_THEM, json.dumps(commands)],
+        env=environment, capture_output=True, text=True, check=False, stdin=subprocess.DEVNULL,
+    )  # fmt: skip
+    assert (done.returncode, done.stderr) == (0, "")
+    for (extra, words), (code, out, err) in zip(COMMANDS, json.loads(done.stdout), strict=True):
+        assert (code, out, err.count("\n"), f"eirene[{extra}]" in err) == (2, "", 1, True), (words, out, err)

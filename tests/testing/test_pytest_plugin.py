@@ -28,11 +28,17 @@ async def test_refined(eirene_loop):
 """
 
 
-def run_pytest(folder: Path, *arguments: str) -> subprocess.CompletedProcess[str]:
-    """Pytest with the plugin, in another process: by name, as an installed one may be older than this tree."""
-    plugins = [f"-p{name}" for name in ("eirene.testing.pytest_plugin", "xdist.plugin", "pytest_asyncio.plugin")]
+PLUGINS = (
+    *(f"-p{name}" for name in ("eirene.testing.pytest_plugin", "xdist.plugin", "pytest_asyncio.plugin")),
+    *("-o", "asyncio_mode=auto"),
+)
+"""Pytest's own flags: the plugin by name, as an installed one may be older than this tree."""
+
+
+def in_project(folder: Path, *arguments: str) -> subprocess.CompletedProcess[str]:
+    """Python in another process, in a folder where pytest loads no plugin that is not named."""
     return subprocess.run(
-        [sys.executable, "-m", "pytest", *plugins, "-o", "asyncio_mode=auto", *arguments],
+        [sys.executable, *arguments],
         cwd=folder,
         env={**os.environ, "PYTEST_DISABLE_PLUGIN_AUTOLOAD": "1", "PYTHONPATH": str(ROOT), "COLUMNS": "120"},
         capture_output=True,
@@ -41,11 +47,12 @@ def run_pytest(folder: Path, *arguments: str) -> subprocess.CompletedProcess[str
     )
 
 
-@pytest.mark.parametrize("processes", ["0", "2"])
+@pytest.mark.parametrize("processes", ["2", pytest.param("0", marks=pytest.mark.slow)])
 def test_a_project_of_one_file_passes_and_fails_with_sentence_and_evidence(tmp_path: Path, processes: str) -> None:
     (tmp_path / "test_answers.py").write_text(TESTS, encoding="utf-8")
     (tmp_path / "pytest.ini").write_text("[pytest]\neirene_settings =\n    samples = 4\n    max-rounds = 3\n")
-    result = run_pytest(tmp_path, "-n", processes, "--eirene-setting", "max_rounds=1")
+    flags = ("-n", processes, "--eirene-setting", "max_rounds=1")
+    result = in_project(tmp_path, "-m", "pytest", *PLUGINS, *flags)
     assert "1 failed, 2 passed" in result.stdout, result.stdout + result.stderr
     assert (
         "2. contradicted: It was opened in 1899.\nE            evidence: The zoo of Basel was opened" in result.stdout
@@ -53,19 +60,18 @@ def test_a_project_of_one_file_passes_and_fails_with_sentence_and_evidence(tmp_p
     assert "assertions.py" not in result.stdout  # the frames that a reader sees are their own
 
 
-@pytest.mark.parametrize(
-    ("told", "said"),
-    [
-        ("samples", "a setting must be KEY=VALUE"),
-        ("samples=two", "'samples' must be a valid integer"),
-        ("no_such=1", "unknown setting 'no_such'"),
-    ],
-)
-def test_a_setting_that_cannot_be_used_is_an_error_that_says_so(tmp_path: Path, told: str, said: str) -> None:
+def test_a_setting_that_cannot_be_used_is_an_error_that_says_so(tmp_path: Path) -> None:
+    """Each of three runs of one process fails."""
     (tmp_path / "test_loop.py").write_text("def test_it(eirene_loop):\n    pass\n", encoding="utf-8")
-    result = run_pytest(tmp_path, "--eirene-setting", told)
-    assert result.returncode == 1
-    assert f"UsageError: eirene: {said}" in result.stdout
+    runs = """
+import sys, pytest
+for told in ("samples", "samples=two", "no_such=1"):
+    assert pytest.main([*sys.argv[1:], "--eirene-setting", told]) == 1
+"""
+    result = in_project(tmp_path, "-c", runs, *PLUGINS)
+    assert result.returncode == 0, result.stdout + result.stderr
+    for said in ("a setting must be KEY=VALUE", "'samples' must be a valid integer", "unknown setting 'no_such'"):
+        assert f"UsageError: eirene: {said}" in result.stdout
 
 
 def test_a_project_that_does_not_use_it_loads_nothing_heavy() -> None:

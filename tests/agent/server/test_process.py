@@ -9,19 +9,26 @@ import subprocess
 import threading
 from collections.abc import Mapping
 from pathlib import Path
-from typing import Any
 
 import httpx
 import pytest
 
 from eirene.testing.loopback import LoopbackServer
-from tests.agent.server.serving import ASK, COMMAND, DRAFT, running
+from tests.agent.server.serving import ASK, DRAFT, running
+from tests.cli.run import Run, assert_error
+from tests.rows import each
 
 pytestmark = pytest.mark.usefixtures("loopback")
 BROWSER = next((b for b in map(shutil.which, ("chromium", "chromium-browser", "google-chrome")) if b), None)
 
 
-@pytest.mark.parametrize(("number", "code"), [(signal.SIGTERM, 0), (signal.SIGHUP, 0), (signal.SIGINT, 130)])
+@pytest.mark.parametrize(
+    ("number", "code"),
+    [
+        (signal.SIGTERM, 0),
+        *(pytest.param(*row, marks=pytest.mark.slow) for row in [(signal.SIGHUP, 0), (signal.SIGINT, 130)]),
+    ],
+)
 def test_a_signal_lets_what_is_in_flight_finish(number: signal.Signals, code: int) -> None:
     replies: list[httpx.Response] = []
     grace = "inf" if number == signal.SIGTERM else "30"
@@ -42,8 +49,8 @@ def test_a_signal_lets_what_is_in_flight_finish(number: signal.Signals, code: in
     assert replies[0].json()["choices"][0]["message"]["content"]
 
 
-@pytest.mark.parametrize(
-    ("flags", "environment", "said"),
+@each(
+    "flags, environment, said",
     [
         (["--host", "0.0.0.0"], {}, "EIRENE_API_KEY"),
         (["--backend", "nothing"], {}, "unknown backend"),
@@ -53,13 +60,13 @@ def test_a_signal_lets_what_is_in_flight_finish(number: signal.Signals, code: in
         (["--host", "192.0.2.1"], {"EIRENE_API_KEY": "k"}, "cannot listen on 192.0.2.1"),
     ],
 )
-def test_what_cannot_be_served_is_told_in_a_line(flags: list[str], environment: Mapping[str, str], said: str) -> None:
-    done: Any = subprocess.run(
-        [*COMMAND, *flags], capture_output=True, text=True, timeout=60, check=False, env={**os.environ, **environment}
-    )
-    assert done.returncode == 2
-    assert said in done.stderr
-    assert len(done.stderr.splitlines()) == 1
+def test_what_cannot_be_served_is_told_in_a_line(
+    flags: list[str], environment: Mapping[str, str], said: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    with pytest.MonkeyPatch.context() as patch:
+        for name, value in environment.items():
+            patch.setenv(name, value)
+        assert_error(Run(capsys, patch)("serve", "--port", "0", *flags), said)
 
 
 @pytest.mark.browser

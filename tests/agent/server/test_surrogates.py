@@ -3,14 +3,17 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Iterator
 from typing import Any
 
 import httpx
 import pytest
+import pytest_socket
 
 from eirene.testing.loopback import LoopbackServer
 from eirene.testing.script import HttpError, RawReply, ScriptedReply, ScriptedRequest, TextReply
 from tests.agent.server.serving import ASK, DRAFT, GIVEN, MODEL, chat_engine, embedded_engine, served
+from tests.rows import each
 
 pytestmark = pytest.mark.usefixtures("loopback")
 
@@ -53,15 +56,26 @@ REPLIES: dict[str, Any] = {
 }
 
 
-@pytest.mark.parametrize("what", REPLIES)
-@pytest.mark.parametrize("stream", [False, True])
-@pytest.mark.parametrize("model", [MODEL, "draft/test"])
-def test_a_models_half_pair_reaches_the_client_mended(what: str, stream: bool, model: str) -> None:
+@pytest.fixture(scope="module")
+def replies() -> Iterator[tuple[dict[str, str], str]]:
+    """What the upstream says, by a name that a test sets, and the address of a server on it."""
+    chosen = {"what": ""}
+    pytest_socket.enable_socket()
+    with LoopbackServer(lambda *_: REPLIES[chosen["what"]]()) as up, served(embedded_engine(up)) as server:
+        yield chosen, server.root
+
+
+@each("what", REPLIES)
+@each("stream, model", [(False, MODEL), (True, MODEL), (False, "draft/test"), (True, "draft/test")])
+def test_a_models_half_pair_reaches_the_client_mended(
+    what: str, stream: bool, model: str, replies: tuple[dict[str, str], str]
+) -> None:
+    chosen, root = replies
+    chosen["what"] = what
     body = {"model": model, "messages": ASK, "stream": stream, "eirene_trace": "full", **GIVEN}
-    with LoopbackServer(lambda *_: REPLIES[what]()) as up, served(embedded_engine(up)) as server:
-        reply = httpx.post(f"{server.root}/v1/chat/completions", json=body, timeout=30)
-        runs = httpx.get(f"{server.root}/v1/runs").json()["data"]
-        shown = [httpx.get(f"{server.root}/v1/runs/{runs[0]['id']}{end}", timeout=30) for end in ("", "/events")]
+    reply = httpx.post(f"{root}/v1/chat/completions", json=body, timeout=30)
+    runs = httpx.get(f"{root}/v1/runs").json()["data"]
+    shown = [httpx.get(f"{root}/v1/runs/{runs[0]['id']}{end}", timeout=30) for end in ("", "/events")]
     assert reply.status_code in ((200, 400, 502) if what in ("error", "wrong shape") else (200,)), reply.text
     assert MENDED in reply.text or what == "wrong shape"  # whose error does not quote it
     if stream and reply.status_code == 200:
@@ -69,8 +83,8 @@ def test_a_models_half_pair_reaches_the_client_mended(what: str, stream: bool, m
     assert [r.status_code for r in shown] == [200, 200]
 
 
-@pytest.mark.parametrize("stream", [False, True])
-@pytest.mark.parametrize("what", ["text", "alone", "ending", "whole body", "error"])
+@each("stream", [False, True])
+@each("what", ["text", "alone", "ending", "whole body", "error"])
 def test_a_half_pair_in_critique_and_rewrite_leaves_the_draft_or_a_mended_text(what: str, stream: bool) -> None:
     def script(request: ScriptedRequest, _: int) -> ScriptedReply:
         return DRAFT if request.number == 1 else REPLIES[what]()
@@ -82,8 +96,8 @@ def test_a_half_pair_in_critique_and_rewrite_leaves_the_draft_or_a_mended_text(w
     assert "eirene" in reply.text and (not stream or reply.text.endswith("data: [DONE]\n\n"))
 
 
-@pytest.mark.parametrize(
-    ("path", "body"),
+@each(
+    "path, body",
     [
         ("/v1/chat/completions", {"model": MODEL, "messages": [{"role": "user", "content": HALF}]}),
         ("/v1/chat/completions", {"model": HALF, "messages": ASK}),
@@ -100,9 +114,7 @@ def test_a_clients_half_pair_is_a_clear_400(path: str, body: dict[str, Any]) -> 
     assert "half a surrogate pair" in reply.json()["error"]["message"]
 
 
-@pytest.mark.parametrize(
-    "path", ["/v1/runs/%ED%A0%BD", "/runs/%ED%A0%BD", "/v1/runs/x/events?a=%ED%A0%BD", "/%ED%A0%BD"]
-)
+@each("path", ["/v1/runs/%ED%A0%BD", "/runs/%ED%A0%BD", "/v1/runs/x/events?a=%ED%A0%BD", "/%ED%A0%BD"])
 def test_a_half_pair_in_an_address_is_not_found(path: str) -> None:
     with served(embedded_engine(), key="k") as server:
         for headers in ({}, {"Authorization": "Bearer k"}):
