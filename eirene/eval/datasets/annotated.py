@@ -7,9 +7,8 @@ source"), its findings have the kind that says least beside that, and a finding 
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
-from itertools import chain
 from typing import Any
 
 from eirene.core.coercion import as_passages
@@ -22,7 +21,7 @@ from eirene.data.haluquestqa import parse_tagged_answer
 from eirene.data.json_rows import Row
 from eirene.eval.datasets.base import case_of as feedback_case
 from eirene.eval.datasets.base import find_span, with_own_ids
-from eirene.eval.datasets.labelled import Form, form_of, read_row, rows_beside
+from eirene.eval.datasets.labelled import Form, read_forms
 from eirene.eval.datasets.passages import qa_feedback as labelled_qa_feedback
 from eirene.eval.datasets.passages import ragtruth as labelled_ragtruth
 from eirene.text.sentences import Sentence, split_sentences
@@ -158,27 +157,15 @@ def read_annotated(path: str) -> AnnotatedSet:
     their answer and kinds that no class takes. Raises `InputError` that names the row.
     """
     source = open_source(path)
-    rows = iter(source.rows())
-    first = next(rows, None)
-    if first is None:
-        raise InputError("has no annotated answer", where=source.name)
-    form = form_of(first, _FORMS)
-    if form is None:
-        raise InputError(
-            "is of no known annotated form: FavaBench ('annotated'), RAGTruth, QA-Feedback, HaluQuestQA, or a row of "
-            "Eirene's with 'findings' in its meta",
-            where=first.where,
-        )
-    others = None if form.beside is None else rows_beside(source.name, *form.beside)
+    form, rows = read_forms(source, _FORMS, _UNKNOWN)
     cases: list[Annotated] = []
     left_out: Counter[str] = Counter()
-    for row in chain([first], rows):
-        found, reasons = read_row(form, row, others)
+    for found, reasons in rows:
         cases += found
         left_out.update(reasons)
     if not cases:
         raise InputError("has no annotated answer", where=source.name)
-    return AnnotatedSet(form.taxonomy, tuple(with_own_ids(cases)), left_out)
+    return AnnotatedSet(_FORMS[form], tuple(with_own_ids(cases)), left_out)
 
 
 def fava(data: dict[str, Any], row: Row) -> Said:
@@ -282,26 +269,18 @@ def own(data: dict[str, Any], row: Row) -> Said:
     return [Annotated(item, found, cluster if isinstance(cluster, str) else item.question)], []
 
 
-@dataclass(frozen=True, kw_only=True)
-class _AnnotatedForm(Form):
-    taxonomy: Taxonomy
-
-
-def _form(
-    keys: str, read: Callable[..., Said], taxonomy: Taxonomy, *, beside: tuple[str, str] | None = None, meta: str = ""
-) -> _AnnotatedForm:
-    own, inner = (frozenset(names.split(",")) - {""} for names in (keys, meta))
-    return _AnnotatedForm(name=taxonomy.name, keys=own, read=read, beside=beside, meta=inner, taxonomy=taxonomy)
-
-
-_FORMS = (
-    _form("annotated", fava, FAVA),
-    _form("tagged", fava, FAVA),
-    _form("source_id,response,labels", ragtruth, RAGTRUTH, beside=("sources.jsonl", "source_id")),
-    _form("question,passages,prediction 1,feedback", qa_feedback, QA_FEEDBACK),
-    _form("answer1,answer2,annotations", haluquestqa, HALUQUESTQA),
-    _form("question,sentences", completeness, COMPLETENESS),
-    _form("question,answer,meta", own, FAVA, meta="findings"),
+_FORMS = {
+    Form("FavaBench", "annotated", fava): FAVA,
+    Form("FavaBench", "tagged", fava): FAVA,
+    Form("RAGTruth", "source_id,response,labels", ragtruth, ("sources.jsonl", "source_id")): RAGTRUTH,
+    Form("QA-Feedback", "question,passages,prediction 1,feedback", qa_feedback): QA_FEEDBACK,
+    Form("HaluQuestQA", "answer1,answer2,annotations", haluquestqa): HALUQUESTQA,
+    Form("HaluQuestQA sentences", "question,sentences", completeness): COMPLETENESS,
+    Form("Eirene rows with findings", "question,answer,meta", own, meta="findings"): FAVA,
+}
+_UNKNOWN = (
+    "is of no known annotated form: FavaBench ('annotated'), RAGTruth, QA-Feedback, HaluQuestQA, or a row of Eirene's "
+    "with 'findings' in its meta"
 )
 
 

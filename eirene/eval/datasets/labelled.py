@@ -10,7 +10,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, replace
 from itertools import chain
 from pathlib import Path
-from typing import Any, TypeVar
+from typing import Any
 
 from eirene.core.errors import InputError
 from eirene.core.json import parse_json
@@ -23,47 +23,42 @@ from eirene.eval.datasets.npov import own_item
 
 @dataclass(frozen=True)
 class Form:
-    """A set's form: the keys by which its rows are known (`meta`: those in their meta), and what reads one.
+    """A set's form: the keys by which its rows are known (`meta`: those in their meta), commas between, and a reader.
 
     `read` gives a labelled answer, several, or why there is none.
     `beside`: a file in the same folder, and the key by which its rows are found, that the reader gets as well.
     """
 
     name: str
-    keys: frozenset[str]
+    keys: str
     read: Callable[..., Any]
     beside: tuple[str, str] | None = None
-    meta: frozenset[str] = frozenset()
+    meta: str = ""
 
 
-F = TypeVar("F", bound=Form)
-
-
-def _form(
-    name: str, keys: str, read: Callable[..., Any], beside: tuple[str, str] | None = None, meta: str = ""
-) -> Form:
-    return Form(name, frozenset(keys.split()), read, beside, frozenset(meta.split()))
-
-
-_SYNTHETIC = "has_hallucination has_coverage_error arguments sentences"
+_SYNTHETIC = "has_hallucination,has_coverage_error,arguments,sentences"
 FORMS: tuple[Form, ...] = (
-    _form("NPOV answers", "query response pro_arguments con_arguments error_type", npov.npov),
-    _form("NPOV equivalence", "claim_id argument other equivalent", npov.equivalence),
-    _form("ArgKP-2021", "key_point argument label topic", npov.key_points),
-    _form("BEGIN", "knowledge message response begin_label", passages.begin),
-    _form("ExpertQA", "question answer claims system", passages.expertqa),
-    _form("FRANK", "hash summary Factuality", passages.frank, ("articles.jsonl", "hash")),
-    Form("QA-Feedback", frozenset({"question", "passages", "prediction 1", "feedback"}), passages.qa_feedback),
-    _form("RAGTruth", "source_id response labels task", passages.ragtruth, ("sources.jsonl", "source_id")),
-    _form("WikiBio GPT-3", "wiki_bio_test_idx passage sentences", passages.wikibio),
-    _form("FacTool", "prompt response label claims", passages.factool),
-    _form("HaluEval", "query response hallucination spans", passages.halueval),
-    _form("HaluQuestQA", "answer1 answer2 annotations", passages.haluquestqa),
-    _form("HaluQuestQA sentences", "question sentences", passages.haluquestqa_sentences),
-    _form("Eirene rows with labels", "question answer meta", npov.own, meta="labels"),
-    _form("Synthetic NPOV answers", "question answer meta", npov.synthetic, meta=_SYNTHETIC),
+    Form("NPOV answers", "query,response,pro_arguments,con_arguments,error_type", npov.npov),
+    Form("NPOV equivalence", "claim_id,argument,other,equivalent", npov.equivalence),
+    Form("ArgKP-2021", "key_point,argument,label,topic", npov.key_points),
+    Form("BEGIN", "knowledge,message,response,begin_label", passages.begin),
+    Form("ExpertQA", "question,answer,claims,system", passages.expertqa),
+    Form("FRANK", "hash,summary,Factuality", passages.frank, ("articles.jsonl", "hash")),
+    Form("QA-Feedback", "question,passages,prediction 1,feedback", passages.qa_feedback),
+    Form("RAGTruth", "source_id,response,labels,task", passages.ragtruth, ("sources.jsonl", "source_id")),
+    Form("WikiBio GPT-3", "wiki_bio_test_idx,passage,sentences", passages.wikibio),
+    Form("FacTool", "prompt,response,label,claims", passages.factool),
+    Form("HaluEval", "query,response,hallucination,spans", passages.halueval),
+    Form("HaluQuestQA", "answer1,answer2,annotations", passages.haluquestqa),
+    Form("HaluQuestQA sentences", "question,sentences", passages.haluquestqa_sentences),
+    Form("Eirene rows with labels", "question,answer,meta", npov.own, meta="labels"),
+    Form("Synthetic NPOV answers", "question,answer,meta", npov.synthetic, meta=_SYNTHETIC),
 )
 """In the order in which they are tried: the first whose keys a row has."""
+_UNKNOWN = (
+    f"is of no known labelled form; known: {', '.join(form.name for form in FORMS)}. A row of your own needs 'labels' "
+    "in its meta, a table a column hallucination or coverage, or --map meta.labels.hallucination=COLUMN"
+)
 
 
 def read_labelled(data: str | RowSource, shape: Shape | None = None) -> LabelledSet:
@@ -76,7 +71,12 @@ def read_labelled(data: str | RowSource, shape: Shape | None = None) -> Labelled
     """
     source = opened(data)
     mapped = shape_of(source, Shape() if shape is None else shape)
-    name, rows = (FORM, read_table(source, mapped)) if mapped is not None else _of_form(source)
+    if mapped is not None:
+        name, rows = FORM, read_table(source, mapped)
+    else:
+        form, read = read_forms(source, FORMS, _UNKNOWN)
+        name = form.name
+        rows = (one for found in read for one in ([found] if isinstance(found, Labelled | str) else found))
     cases: list[Labelled] = []
     left_out: Counter[str] = Counter()
     for found in rows:
@@ -90,31 +90,28 @@ def read_labelled(data: str | RowSource, shape: Shape | None = None) -> Labelled
     return LabelledSet(name, tuple(with_own_ids(cases)), left_out)
 
 
-def _of_form(source: RowSource) -> tuple[str, Iterator[Labelled | str]]:
-    """The name of the form that the first row has, and what its reader makes of all rows."""
+def read_forms(source: RowSource, forms: Iterable[Form], unknown: str) -> tuple[Form, Iterator[Any]]:
+    """The first of the forms that the first row has, and what its reader makes of each row.
+
+    Raises `InputError`: `unknown` where it has none of them, and what `read_row` raises.
+    """
     rows = iter(source.rows())
     first = next(rows, None)
     if first is None:
         raise InputError("has no rows", where=source.name)
-    form = form_of(first, FORMS)
+    form = next((form for form in forms if _has(first.data, form)), None)
     if form is None:
-        raise InputError(
-            f"is of no known labelled form; known: {', '.join(form.name for form in FORMS)}. A row of your own needs "
-            "'labels' in its meta, a table a column hallucination or coverage, or --map "
-            "meta.labels.hallucination=COLUMN",
-            where=first.where,
-        )
+        raise InputError(unknown, where=first.where)
     others = None if form.beside is None else rows_beside(source.name, *form.beside)
-    read = (read_row(form, row, others) for row in chain([first], rows))
-    return form.name, (one for found in read for one in ([found] if isinstance(found, Labelled | str) else found))
+    return form, (read_row(form, row, others) for row in chain([first], rows))
 
 
-def form_of(row: Row, forms: Iterable[F]) -> F | None:
-    """The first of the forms whose keys the row has; None where there is none."""
-    data: Mapping[str, Any] = row.data if isinstance(row.data, dict) else {}
-    meta = data.get("meta")
-    inner = set(meta) if isinstance(meta, dict) else set()
-    return next((form for form in forms if form.keys <= set(data) and form.meta <= inner), None)
+def _has(data: object, form: Form) -> bool:
+    there = data if isinstance(data, dict) else {}
+    meta = there.get("meta")
+    inner = meta if isinstance(meta, dict) else {}
+    pairs = ((form.keys, there), (form.meta, inner))
+    return all(key in part for keys, part in pairs for key in keys.split(",") if key)
 
 
 def read_row(form: Form, row: Row, others: Mapping[str, Any] | None) -> Any:

@@ -88,7 +88,7 @@ class Resamples:
             raise InputError(f"rows must be at least 1, got {rows}", field="rows")
         return np.concatenate([metric(weights) for weights in self.weights(rows)])
 
-    def estimate(self, rows: int, metric: Metric, *, n: int | None = None, level: float = LEVEL) -> list[Estimate]:
+    def estimate(self, rows: int, metric: Metric, *, n: int | None = None) -> list[Estimate]:
         """One `Estimate` for each of the metric's values: on the rows as they are, with a percentile interval.
 
         `n` is reported where the metric looks at other things than rows. No row, or a value that the rows do not
@@ -98,16 +98,8 @@ class Resamples:
             return [Estimate(None, unscored="no rows")]
         whole = metric(np.ones((1, rows))).reshape(-1)
         drawn = self.values(rows, metric).reshape(self.draws, -1)
-        found = []
-        for value, column in zip(whole, drawn.T, strict=True):
-            defined = column[~np.isnan(column)]
-            count = rows if n is None else n
-            if np.isnan(value) or not len(defined):
-                found.append(Estimate(None, n=count, unscored="undefined on these rows"))
-                continue
-            low, high = np.quantile(defined, [(1 - level) / 2, (1 + level) / 2])
-            found.append(Estimate(float(value), float(low), float(high), count, self.draws - len(defined)))
-        return found
+        count = rows if n is None else n
+        return [interval(float(value), column, n=count) for value, column in zip(whole, drawn.T, strict=True)]
 
     def _drawn(self, rows: int) -> Iterator[Array]:
         rng = np.random.default_rng(self.seed)
@@ -119,17 +111,23 @@ class Resamples:
             yield np.bincount(drawn.ravel(), minlength=now * rows).reshape(now, rows).astype(np.float64)
 
 
+def interval(value: float, draws: Array, *, n: int, alone: bool = False) -> Estimate:
+    """A figure with the percentile interval of its draws; NaN draws do not define it and are left out.
+
+    `alone`: everything is of one cluster, and drawing that again and again gives no interval.
+    """
+    if alone:
+        return Estimate(value, n=n)
+    defined = draws[~np.isnan(draws)]
+    if np.isnan(value) or not len(defined):
+        return Estimate(None, n=n, unscored="undefined on these rows")
+    low, high = np.quantile(defined, [(1 - LEVEL) / 2, (1 + LEVEL) / 2])
+    return Estimate(value, float(low), float(high), n, len(draws) - len(defined))
+
+
 def means(values: Array) -> Metric:
     """The weighted mean of each column of `values` (rows, metrics); NaN entries are not there and do not count."""
-    table = values if values.ndim == 2 else values[:, None]
-    there = ~np.isnan(table)
-    filled = np.where(there, table, 0.0)
-    counts = there.astype(np.float64)
-
-    def metric(weights: Array) -> Array:
-        return ratio(weights @ filled, weights @ counts)
-
-    return metric
+    return cluster_means(values, range(len(values)))[1]
 
 
 def ratio(above: Array, below: Array) -> Array:

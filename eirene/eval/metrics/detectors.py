@@ -18,9 +18,9 @@ from eirene.core.usage import Usage
 from eirene.core.validation import FrozenModel
 from eirene.eval.base import Case, Detector, only_computes
 from eirene.eval.datasets.base import Labelled
-from eirene.eval.metrics.bootstrap import Array, Estimate, Resamples, bonferroni, holm, two_sided_p
+from eirene.eval.metrics.bootstrap import Array, Estimate, Resamples, bonferroni, holm, interval, two_sided_p
 from eirene.eval.metrics.levels import LabelLevel, levels
-from eirene.eval.metrics.ranking import Flags, best_threshold, curve, interval, ranked, roc_auc, thresholded
+from eirene.eval.metrics.ranking import Flags, best_threshold, curve, ranked, roc_auc, thresholded
 from eirene.eval.scoring import DetectorOutcome
 from eirene.prompts.history import history_key
 

@@ -11,6 +11,7 @@ Sentences of prediction and annotation are the same pieces of the same text, so 
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
@@ -19,7 +20,16 @@ import numpy as np
 
 from eirene.core.critique import Finding
 from eirene.eval.datasets.annotated import Annotated, Taxonomy
-from eirene.eval.metrics.bootstrap import Array, Estimate, Metric, Resamples, cluster_sums, clusters_of, ratio
+from eirene.eval.metrics.bootstrap import (
+    Array,
+    Estimate,
+    Metric,
+    Resamples,
+    cluster_means,
+    cluster_sums,
+    clusters_of,
+    ratio,
+)
 from eirene.text.sentences import Sentence
 
 
@@ -46,16 +56,12 @@ def findings_report(
     """
     scored = [f for f in found if f.findings is not None]
     resamples = Resamples(draws=draws, seed=seed)
-    reasons: dict[str, int] = {}
-    for one in found:
-        if one.findings is None:
-            why = one.unscored or "no critique"
-            reasons[why] = reasons.get(why, 0) + 1
+    reasons = Counter(one.unscored or "no critique" for one in found if one.findings is None)
     report: dict[str, Any] = {
         "set": taxonomy.name,
         "answers": len(found),
         "scored": len(scored),
-        "unscored": reasons,
+        "unscored": dict(reasons),
         "classes": {kind: sorted(kinds) for kind, kinds in taxonomy.classes.items()},
         "draws": draws,
         "seed": seed,
@@ -64,22 +70,18 @@ def findings_report(
         counts = [count_case(f.case, f.findings or (), taxonomy) for f in scored]
         size, numbers = clusters_of([f.case.cluster for f in scored])
         report["clusters"] = size
-        report["sentences"] = _level(_summed(counts, "sentences", size, numbers), taxonomy, resamples)
-        report["characters"] = _level(_summed(counts, "characters", size, numbers), taxonomy, resamples)
-        report["gain"] = _gains(scored, size, numbers, resamples)
+        for level in ("sentences", "characters"):  # [clusters, classes, 4]
+            summed = cluster_sums(np.stack([getattr(one, level) for one in counts]), size, numbers)
+            report[level] = _level(summed, taxonomy, resamples)
+        report["gain"] = _gains(scored, resamples)
     return report
-
-
-def _summed(counts: Sequence[CaseCounts], level: str, size: int, numbers: Any) -> Counts:
-    """The counts of each cluster, [clusters, classes, 4]."""
-    return cluster_sums(np.stack([getattr(one, level) for one in counts]), size, numbers)
 
 
 def _level(counts: Counts, taxonomy: Taxonomy, resamples: Resamples) -> dict[str, Any]:
     clusters, classes, _ = counts.shape
     found = resamples.estimate(clusters, _measures(counts))
     whole = counts.sum(axis=0)
-    names = class_names(taxonomy)
+    names = (*taxonomy.kinds, ANY)
     report: dict[str, Any] = {}
     for i, name in enumerate(names):
         hits, alarms, misses, right = (int(v) for v in whole[i])
@@ -127,29 +129,21 @@ def as_printed(*, hits: int, alarms: int, misses: int, right: int) -> dict[str, 
     return {"precision": precision, "recall": recall, "f1": f1}
 
 
-def _gains(scored: Sequence[CaseFindings], size: int, numbers: Any, resamples: Resamples) -> dict[str, Any]:
+def _gains(scored: Sequence[CaseFindings], resamples: Resamples) -> dict[str, Any]:
     """The mean gain of each detector over the answers that it scored before and after."""
     names = dict.fromkeys(name for one in scored for name in one.gain or {})
     report: dict[str, Any] = {}
     for name in names:
-        values = np.array([_number((one.gain or {}).get(name)) for one in scored])
+        values = np.array([(one.gain or {}).get(name) for one in scored], dtype=np.float64)
         there = ~np.isnan(values)
-        table = cluster_sums(np.stack([values[there], np.ones(there.sum())], axis=1), size, numbers[there])
-        (estimate,) = resamples.estimate(size, _quotient(table)) if there.any() else [Estimate(None)]
+        size, mean = cluster_means(values, [one.case.cluster for one in scored])
+        (estimate,) = resamples.estimate(size, mean) if there.any() else [Estimate(None)]
         report[name] = {
             **replace(estimate, n=int(there.sum())).of_clusters(size).to_json(),
             "better": int((values[there] > 0).sum()), "worse": int((values[there] < 0).sum()),
             "without": int((~there).sum()),
         }  # fmt: skip
     return report
-
-
-def _quotient(table: Array) -> Metric:
-    return lambda weights: ratio(weights @ table[:, 0], weights @ table[:, 1])
-
-
-def _number(value: float | None) -> float:
-    return float("nan") if value is None else value
 
 
 ANY = "any"
@@ -169,11 +163,6 @@ class CaseCounts:
 
     sentences: Counts
     characters: Counts
-
-
-def class_names(taxonomy: Taxonomy) -> tuple[str, ...]:
-    """The rows of the counts."""
-    return (*taxonomy.kinds, ANY)
 
 
 def count_case(case: Annotated, predicted: Iterable[Finding], taxonomy: Taxonomy) -> CaseCounts:

@@ -15,7 +15,6 @@ import numpy as np
 
 from eirene.core.errors import InputError
 from eirene.eval.metrics.bootstrap import (
-    LEVEL,
     Array,
     Estimate,
     Ints,
@@ -23,6 +22,7 @@ from eirene.eval.metrics.bootstrap import (
     Resamples,
     cluster_sums,
     f1_precision_recall,
+    interval,
     ratio,
 )
 
@@ -274,20 +274,6 @@ def thresholded(
     metric = f1_precision_recall(cluster_sums(table, count, numbers))
     found = resamples.estimate(count, metric, n=len(flags))[0]
     return found if len(np.unique(numbers)) > 1 else replace(found, low=None, high=None)
-
-
-def interval(value: float, draws: Array, *, n: int, level: float = LEVEL, alone: bool = False) -> Estimate:
-    """A figure with the percentile interval of its draws; NaN draws do not define it and are left out.
-
-    `alone`: everything is of one cluster, and drawing that again and again gives no interval.
-    """
-    if alone:
-        return Estimate(value, n=n)
-    defined = draws[~np.isnan(draws)]
-    if not len(defined):
-        return Estimate(None, n=n, unscored="undefined on every resample")
-    low, high = np.quantile(defined, [(1 - level) / 2, (1 + level) / 2])
-    return Estimate(value, float(low), float(high), n, len(draws) - len(defined))
 
 
 def in_parts(metric: Metric, width: int) -> Metric:
