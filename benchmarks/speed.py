@@ -208,7 +208,8 @@ def one_request() -> Pair:
 
 def call_cache() -> Pair:
     from eirene.models.cache import CallCache
-    from eirene.models.chat import ChatModel, Sampling, draw_replies
+    from eirene.models.chat import ChatModel, Sampling
+    from eirene.models.drawing import draw_replies
     from eirene.models.scripted import ScriptedChatModel
     from eirene.prompts import Message
 

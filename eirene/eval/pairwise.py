@@ -28,7 +28,8 @@ from eirene.eval.detectors.judge import (
     pairwise_form,
     question_sections,
 )
-from eirene.models.chat import ChatModel, Sampling, draw_replies
+from eirene.models.chat import ChatModel, Sampling
+from eirene.models.drawing import draw_replies
 from eirene.models.replies import Reply
 from eirene.models.structured import json_object
 from eirene.prompts import SHIPPED, Message, PromptSet

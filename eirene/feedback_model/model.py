@@ -36,7 +36,8 @@ from eirene.feedback_model.request import (
     lines_grammar,
 )
 from eirene.feedback_model.vote import count_distinct
-from eirene.models.chat import ChatModel, Drawing, Sampling, draw_replies
+from eirene.models.chat import ChatModel, Sampling
+from eirene.models.drawing import Drawing, draw_replies
 from eirene.models.local.layout import Role, carried
 from eirene.models.local.model import LocalModel
 from eirene.models.structured import ReplyForm

@@ -13,7 +13,8 @@ from langchain_core.messages import AIMessage
 from eirene.core.errors import BackendError
 from eirene.core.usage import Meter, Usage
 from eirene.models.cache import CallCache
-from eirene.models.chat import ChatModel, Sampling, draw_replies
+from eirene.models.chat import ChatModel, Sampling
+from eirene.models.drawing import draw_replies
 from eirene.models.limits import RetryPolicy
 from eirene.models.replies import Reply
 from eirene.models.scripted import Script, ScriptedChatModel

@@ -10,7 +10,8 @@ from langchain_core.messages import BaseMessage
 
 from eirene.core.errors import AuthError, BackendError, ScriptExhaustedError, UnreachableError
 from eirene.core.usage import Meter
-from eirene.models.chat import ChatModel, Sampling, draw_replies
+from eirene.models.chat import ChatModel, Sampling
+from eirene.models.drawing import draw_replies
 from eirene.models.limits import RetryPolicy
 from eirene.models.replies import Reply
 from eirene.models.scripted import ScriptedChatModel

@@ -27,7 +27,8 @@ from eirene.core.errors import (
 )
 from eirene.core.usage import Meter
 from eirene.models.calls import reply_limit
-from eirene.models.chat import ChatModel, Sampling, draw_replies
+from eirene.models.chat import ChatModel, Sampling
+from eirene.models.drawing import draw_replies
 from eirene.models.http_guard import ReplyLimit, guard_clients
 from eirene.models.limits import RetryPolicy
 from eirene.models.replies import Reply

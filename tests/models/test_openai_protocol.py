@@ -21,8 +21,9 @@ from eirene.core.errors import (
     UnreachableError,
 )
 from eirene.core.usage import Meter
-from eirene.models.chat import ChatModel, Sampling, draw_replies
+from eirene.models.chat import ChatModel, Sampling
 from eirene.models.costs import Price
+from eirene.models.drawing import draw_replies
 from eirene.models.limits import RetryPolicy
 from eirene.models.replies import Reply
 from eirene.models.resolve import ChatOptions, resolve_chat

@@ -11,8 +11,9 @@ from eirene.core.records import Item
 from eirene.core.usage import Meter
 from eirene.feedback_model.base import FeedbackRequest
 from eirene.feedback_model.request import feedback_messages
-from eirene.models.chat import LEAST_TOKENS, ChatModel, Sampling, draw_replies
+from eirene.models.chat import LEAST_TOKENS, ChatModel, Sampling
 from eirene.models.costs import Price
+from eirene.models.drawing import draw_replies
 from eirene.models.resolve import ChatOptions, resolve_chat
 from eirene.prompts import Message
 from eirene.refiners.base import RefineTask, Rejection

@@ -25,7 +25,8 @@ from eirene.core.scores import Poll, Unscored
 from eirene.core.validation import form_error
 from eirene.eval.base import Case
 from eirene.models import reply_text
-from eirene.models.chat import ChatModel, Sampling, draw_replies
+from eirene.models.chat import ChatModel, Sampling
+from eirene.models.drawing import draw_replies
 from eirene.models.replies import Reply
 from eirene.models.structured import ReplyForm, choice_schema, json_object, object_schema
 from eirene.prompts import SHIPPED, Message, PromptSet
