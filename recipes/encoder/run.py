@@ -21,10 +21,11 @@ import numpy as np
 from eirene.core.errors import EncoderError, InputError
 from eirene.core.extras import require
 from eirene.core.logs import get_logger
-from eirene.data.line_checksum import check_value, sealed_value
+from eirene.data.line_checksum import sealed_value
 from eirene.models.encoder.runtime import Encodes
 from eirene.models.training.run import write_json
 from recipes.encoder.data import TrainingClaim, read_claims, texts_of
+from recipes.folder import CARD_FILE, check_seeds, claim, finished, sha256
 
 if TYPE_CHECKING:
     import torch
@@ -36,8 +37,6 @@ logger = get_logger(__name__)
 TRAIN_FILE = "topics_train.jsonl"
 UNSEEN_FILE = "topics_dev.jsonl"
 PAIRS_FILE = "equivalence_dev.jsonl"
-CARD_FILE = "training.json"
-RUN_FILE = "run.json"
 SEED_WEIGHTS = "merged.safetensors"
 
 SeedProgress = Callable[[int, int, int, float], None]
@@ -69,14 +68,13 @@ def train_encoder(
     A file of an earlier run that does not fit its checksum is made again. Raises `InputError` on bad data and for a
     folder of something else, `EncoderError` on wrong base weights, a leak or a failed parity check.
     """
-    if not seeds or len(set(seeds)) != len(seeds):
-        raise InputError(f"seeds must be distinct and at least one, got {list(seeds)}", field="seeds")
+    check_seeds(seeds)
     require("torch", "transformers", "peft", "onnx", "safetensors", extra="train")
     from recipes.encoder.data import BASE_NAME, BASE_SHA256, base_folder
     from recipes.encoder.fit import EncoderRecipe
 
     recipe = EncoderRecipe() if recipe is None else recipe
-    _claim(out_dir)
+    claim(out_dir, made_by="recipes.encoder")
     folder = base_folder(base)
     claims = read_claims(data_dir / TRAIN_FILE)
     checked = refuse_leaks(claims, data_dir / UNSEEN_FILE)
@@ -132,11 +130,6 @@ def refuse_leaks(claims: Sequence[TrainingClaim], unseen: Path) -> dict[str, int
     return {"training_texts": len(known), "unseen_texts": len(kept), "shared": 0}
 
 
-def sha256(file: Path) -> str:
-    """The hexadecimal SHA-256 of a file."""
-    return hashlib.sha256(file.read_bytes()).hexdigest()
-
-
 def _run_seed(job: _EncoderJob, seed: int, progress: SeedProgress | None) -> dict[str, Any]:
     """Trains and exports one seed, or returns the card of the same run where it is finished."""
     from safetensors.torch import save_file
@@ -146,7 +139,7 @@ def _run_seed(job: _EncoderJob, seed: int, progress: SeedProgress | None) -> dic
     from recipes.encoder.fit import fit
 
     folder = job.out_dir / f"seed-{seed}"
-    done = _finished(folder, job.identity)
+    done = finished(folder, job.identity, SEED_WEIGHTS)
     if done is not None:
         logger.info("seed %d is finished, skipped", seed)
         return done
@@ -169,7 +162,7 @@ def _run_seed(job: _EncoderJob, seed: int, progress: SeedProgress | None) -> dic
     card = {
         "seed": seed,
         "run": job.identity,
-        "weights": sha256(folder / SEED_WEIGHTS),
+        "sha256": sha256(folder / SEED_WEIGHTS),
         "steps": len(losses),
         "seconds": round(seconds, 1),
         "first_loss": losses[0],
@@ -179,32 +172,6 @@ def _run_seed(job: _EncoderJob, seed: int, progress: SeedProgress | None) -> dic
     }
     write_json(folder / CARD_FILE, sealed_value(card))
     return card
-
-
-def _finished(folder: Path, identity: str) -> dict[str, Any] | None:
-    file = folder / CARD_FILE
-    if not file.is_file() or not (folder / SEED_WEIGHTS).is_file():
-        return None
-    try:
-        card: dict[str, Any] = check_value(json.loads(file.read_text(encoding="utf-8")))
-        is_whole = card.get("weights") in (None, sha256(folder / SEED_WEIGHTS))  # None: an earlier version's
-    except ValueError:
-        is_whole = False
-    if not is_whole:
-        logger.warning("%s is damaged, and is trained again", folder)
-        return None
-    return card if card["run"] == identity else None
-
-
-def _claim(folder: Path) -> None:
-    """Marks the folder as that of a training; raises `InputError` for one that holds something else, left as it is."""
-    if not folder.is_dir() or not any(folder.iterdir()):
-        folder.mkdir(parents=True, exist_ok=True)
-    elif not any((folder / name).is_file() for name in (RUN_FILE, CARD_FILE)) and not list(
-        folder.glob(f"seed-*/{CARD_FILE}")
-    ):
-        raise InputError("exists and holds something else; name a new folder", where=str(folder))
-    (folder / RUN_FILE).write_text('{"made_by": "recipes.encoder"}\n', encoding="utf-8")
 
 
 def _export_mean(job: _EncoderJob, seeds: Sequence[int]) -> dict[str, Any]:

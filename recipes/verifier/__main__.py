@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 Data = Annotated[str, typer.Option(metavar="DIR", help="The folder with train.jsonl and, to measure, dev.jsonl.")]
 Out = Annotated[
     str,
-    typer.Option(metavar="DIR", help="Where the files go. Seeds found there are not trained again, or go on."),
+    typer.Option(metavar="DIR", help="Where the files go. Finished seeds found there are not trained again."),
 ]
 Seeds = Annotated[str, typer.Option(help="One run for each, comma-separated. The first one's head is the result.")]
 Cache = Annotated[
@@ -65,7 +65,7 @@ def verifier(
             Path(data), make_folder(out), seeds=numbers,
             recipe=recipe if epochs is None else replace(recipe, epochs=epochs),
             cache_dir=None if cache is None else Path(cache), max_steps=max_steps or None, workers=workers,
-            progress=lambda step: _show(training, step), should_stop=training.should_stop, measure=measure_pairs,
+            progress=lambda step: _show(training, step), measure=measure_pairs,
         )  # fmt: skip
         _tell(trained)
 
@@ -75,7 +75,7 @@ def _show(training: Stoppable, step: VerifierStep) -> None:
         training.show(f"encoding, part {step.done} of {step.total}", step.done, step.total, is_step=False)
     else:
         text = f"seed {step.seed}, step {step.done} of {step.total}, loss {step.loss:.3f}"
-        training.show(text, step.done, step.total)
+        training.show(text, step.done, step.total, is_step=False)
 
 
 def _tell(trained: TrainedVerifier) -> None:

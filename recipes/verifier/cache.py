@@ -9,13 +9,12 @@ import hashlib
 import json
 import os
 import shutil
-import signal
 import zipfile
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import ProcessPoolExecutor, as_completed
 from dataclasses import dataclass
 from functools import lru_cache
-from multiprocessing import active_children, get_context
+from multiprocessing import get_context
 from pathlib import Path
 from typing import Protocol
 
@@ -153,29 +152,15 @@ def _make_here(missing: Sequence[tuple[Path, Sequence[VerifierRow]]]) -> Iterato
 
 
 def _make_in_processes(missing: Sequence[tuple[Path, Sequence[VerifierRow]]], workers: int) -> Iterator[None]:
-    others = set(active_children())
-    spawn = get_context("spawn")
-    with ProcessPoolExecutor(workers, mp_context=spawn, initializer=_leave_signals) as pool:
+    with ProcessPoolExecutor(workers, mp_context=get_context("spawn")) as pool:
+        futures = [pool.submit(_make, path, part) for path, part in missing]
         try:
-            for future in as_completed([pool.submit(_make, path, part) for path, part in missing]):
+            for future in as_completed(futures):
                 future.result()
                 yield
-        except BaseException:  # Ctrl-C too: a chunk under way takes half a minute, and nobody waits for it
-            mine = set(active_children()) - others
-            for process in mine:
-                process.terminate()
+        except BaseException:
             pool.shutdown(cancel_futures=True)
-            for process in mine:
-                for half in missing[0][0].parent.glob(f"*.{process.pid}"):
-                    shutil.rmtree(half)
             raise
-
-
-def _leave_signals() -> None:
-    """The parent alone decides what Ctrl-C or a hangup means."""
-    for name in ("SIGINT", "SIGHUP"):
-        if hasattr(signal, name):
-            signal.signal(getattr(signal, name), signal.SIG_IGN)
 
 
 def _name(n: int) -> str:

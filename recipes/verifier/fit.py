@@ -5,22 +5,20 @@ Needs the extra `train`. The encoder is not trained.
 
 from __future__ import annotations
 
+import copy
 import math
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import asdict, dataclass, field
-from pathlib import Path
-from typing import Any
+from dataclasses import dataclass, field
+from itertools import chain
 
 import numpy as np
 import torch
 from numpy.typing import NDArray
 from torch.nn import functional
 
-from eirene.core.errors import TrainingStoppedError
 from recipes.verifier.cache import CachedPair, HasPairs
 from recipes.verifier.data import VerifierRow, twins, units
 from recipes.verifier.graph import HeadShape, PairBatch, PairReader, PairSide
-from recipes.verifier.state import TrainingState
 
 Progress = Callable[[int, int, float], None]
 """Called after each step with (step from 1, steps, smoothed loss)."""
@@ -118,60 +116,37 @@ def fit(
     *,
     recipe: VerifierRecipe,
     seed: int,
-    folder: Path | None = None,
     max_steps: int | None = None,
     progress: Progress | None = None,
-    should_stop: Callable[[], bool] = lambda: False,
-    after_epoch: Callable[[int, PairReader], None] | None = None,
 ) -> tuple[PairReader, list[float]]:
-    """The trained head (averaged weights, in evaluation mode) and the loss of each step.
-
-    A checkpoint is written into `folder` after every epoch, and where `should_stop` says so after a step: then
-    `TrainingStoppedError` is raised. The same call goes on there, to the same weights.
-    """
+    """The trained head (averaged weights, in evaluation mode) and the loss of each step."""
     torch.manual_seed(seed)
-    groups = units(rows)
-    state = TrainingState(recipe.shape, learning_rate=recipe.learning_rate, weight_decay=recipe.weight_decay)
-    state.load(folder)
-    losses = state.losses
-    counts = [sum(1 for _ in _epoch_batches(groups, cache, recipe, seed, n)) for n in range(recipe.epochs)]
-    steps = sum(counts) if max_steps is None else min(sum(counts), max_steps)
-    for epoch in range(recipe.epochs):
-        first = sum(counts[:epoch])
-        if first >= steps or first + counts[epoch] <= len(losses):
-            continue
-        state.model.train()
-        for step, chosen in enumerate(_epoch_batches(groups, cache, recipe, seed, epoch), start=first):
-            if step < len(losses):
-                continue  # done before it was stopped
-            if step >= steps:
-                break
-            if should_stop():
-                state.save(folder)
-                raise TrainingStoppedError(f"stopped at step {step} of {steps}; the same command goes on there")
-            batch = collate([cache[n] for n in chosen])
-            _learn(state, batch, [rows[n] for n in chosen], recipe, rate=_rate(step, steps, recipe.warmup))
-            if progress is not None:
-                progress(len(losses), steps, sum(losses[-50:]) / len(losses[-50:]))
-        state.save(folder)
-        if after_epoch is not None:
-            with torch.random.fork_rng(devices=[]):  # what it draws must not change the training
-                after_epoch(epoch, state.averaged())
-    return state.averaged(), losses
+    groups, losses = units(rows), list[float]()
+    model = PairReader(recipe.shape).train()
+    averaged = copy.deepcopy(model).eval()
+    optimiser = torch.optim.AdamW(model.parameters(), lr=recipe.learning_rate, weight_decay=recipe.weight_decay)
+    epochs = [list(_epoch_batches(groups, cache, recipe, seed, n)) for n in range(recipe.epochs)]
+    steps = list(chain.from_iterable(epochs))[:max_steps]
+    for step, chosen in enumerate(steps):
+        for part in optimiser.param_groups:
+            part["lr"] = recipe.learning_rate * _rate(step, len(steps), recipe.warmup)
+        loss = loss_of(model(collate([cache[n] for n in chosen])), rows, chosen, recipe)
+        optimiser.zero_grad(set_to_none=True)
+        loss.backward()  # type: ignore[no-untyped-call]
+        torch.nn.utils.clip_grad_norm_(model.parameters(), 1.0)
+        optimiser.step()
+        losses.append(loss.item())
+        _average(averaged, model, min(recipe.averaged, len(losses) / (len(losses) + 10)))
+        if progress is not None:
+            progress(len(losses), len(steps), sum(losses[-50:]) / len(losses[-50:]))
+    return averaged, losses
 
 
-def _learn(
-    state: TrainingState, batch: PairBatch, rows: Sequence[VerifierRow], recipe: VerifierRecipe, *, rate: float
-) -> None:
-    for part in state.optimiser.param_groups:
-        part["lr"] = recipe.learning_rate * rate
-    loss = loss_of(state.model(batch), rows, range(len(rows)), recipe)
-    state.optimiser.zero_grad(set_to_none=True)
-    loss.backward()  # type: ignore[no-untyped-call]
-    torch.nn.utils.clip_grad_norm_(state.model.parameters(), 1.0)
-    state.optimiser.step()
-    state.losses.append(loss.item())
-    state.average(recipe.averaged)
+@torch.no_grad()
+def _average(averaged: PairReader, model: PairReader, keep: float) -> None:
+    """Moves the running average towards the weights of now; early on `keep` is small."""
+    for old, new in zip(averaged.state_dict().values(), model.state_dict().values(), strict=True):
+        old.lerp_(new, 1.0 - keep)
 
 
 def _epoch_batches(
@@ -196,8 +171,3 @@ def probabilities(model: PairReader, cache: HasPairs, count: int, *, batch: int 
         chosen = order[start : start + batch]
         out[chosen] = model(collate([cache[int(n)] for n in chosen])).softmax(1).numpy()
     return out
-
-
-def described(recipe: VerifierRecipe) -> dict[str, Any]:
-    """The recipe for a card."""
-    return asdict(recipe)

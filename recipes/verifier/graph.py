@@ -8,7 +8,7 @@ This file needs torch and is imported by the training and export code only.
 from __future__ import annotations
 
 import math
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 from typing import NamedTuple
 
 import torch
@@ -154,8 +154,3 @@ def _attended(
     query, key, value = (part.reshape(n, -1, heads, size).transpose(1, 2) for part in (query, key, value))
     weights = (query @ key.transpose(-1, -2) / math.sqrt(size) + bias).softmax(-1)
     return (weights @ value).transpose(1, 2).reshape(n, tokens, width)
-
-
-def described(shape: HeadShape) -> dict[str, float]:
-    """The shape for a card."""
-    return asdict(shape)

@@ -1,7 +1,6 @@
 """The recipe of the shipped verifier: vectors cached, a head a seed, its temperature, the exported file and its card.
 
-Every finished seed lies on disk and is skipped by the next call with the same recipe and data; one that was stopped
-goes on. Needs the extra `train`.
+Every finished seed lies on disk and is skipped by the next call with the same recipe and data. Needs the extra `train`.
 """
 
 from __future__ import annotations
@@ -12,17 +11,17 @@ import os
 import shutil
 from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import astuple, dataclass
+from dataclasses import asdict, astuple, dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from eirene.core.errors import InputError
 from eirene.core.extras import require
-from eirene.core.signature import check_seed
 from eirene.data.line_checksum import sealed_value
 from eirene.models.training.run import write_json
 from eirene.models.verifier.runtime import MODEL_FILE
 from recipes.encoder.data import read_claims
+from recipes.folder import CARD_FILE, check_seeds, claim, make, sha256
 from recipes.verifier.data import MIXTURE, VerifierRow, read_rows, refuse_leaks, thinned
 from recipes.verifier.own import OwnRows, own_rows
 
@@ -33,11 +32,7 @@ if TYPE_CHECKING:
 TRAIN_FILE = "train.jsonl"
 DEV_FILE = "dev.jsonl"
 TOPICS_FILE = "topics_train.jsonl"
-CARD_FILE = "training.json"
-RUN_FILE = "run.json"
 CACHE_FOLDER = "vectors"
-_TORN = "run.tmp"  # what is left of a call that was killed while it made its first file
-_MADE_BY = {"made_by": "recipes.verifier"}
 
 
 @dataclass(frozen=True, slots=True)
@@ -74,49 +69,44 @@ def train_verifier(
     max_steps: int | None = None,
     workers: int = 2,
     progress: Progress | None = None,
-    should_stop: Callable[[], bool] = lambda: False,
     measure: Measure | None = None,
 ) -> TrainedVerifier:
     """Trains one head a seed on `train.jsonl`, thinned by `MIXTURE`, with rows of our own beside it, and exports it.
 
     These are made by rule, and of the arguments in `topics_train.jsonl` where there is one (see `own_rows`). The head
-    of the seed that is named first ships: heads that began apart cannot be averaged. The other seeds give the range of
-    its figures. `dev.jsonl`, where there is one, is read to refuse leaks, to fit the temperature and to `measure`,
-    never to train. `cache_dir` (default: a folder in `out_dir`) takes the vectors, about 80 kB a row, which other runs
-    on the same rows share; `workers` processes make them.
+    of the seed that is named first ships: heads that began apart cannot be averaged. The other seeds tell how
+    far its figures vary. `dev.jsonl`, where there is one, is read to refuse leaks, to fit the temperature and to
+    `measure`, never to train. `cache_dir` (default: a folder in `out_dir`) takes the vectors, about 80 kB a row, which
+    other runs on the same rows share; `workers` processes make them.
 
     Raises `InputError` on bad data or settings and for a folder of something else, `EncoderError` on a leak or a failed
-    parity check, and after a step at which `should_stop` says so `TrainingStoppedError`: the same call goes on there.
+    parity check.
     """
-    _check(seeds, {"max_steps": max_steps, "workers": workers})
+    check_seeds(seeds)
+    _check({"max_steps": max_steps, "workers": workers})
     require("torch", "onnx", extra="train")
     from recipes.verifier.fit import VerifierRecipe
     from recipes.verifier.seed import VerifierJob, run_seed
 
     recipe = VerifierRecipe() if recipe is None else recipe
-    _check(seeds, {"epochs": recipe.epochs, "batch": recipe.batch})
+    _check({"epochs": recipe.epochs, "batch": recipe.batch})
     if not 0.0 <= recipe.edits <= 1.0:
         raise InputError(f"edits must be a share in [0, 1], got {recipe.edits}", field="edits")
     rows = _read(data_dir, recipe)
-    _claim(out_dir)
+    claim(out_dir, made_by="recipes.verifier")
     card = _described(rows, data_dir, recipe, max_steps)
     cache_dir = out_dir / CACHE_FOLDER if cache_dir is None else cache_dir
     train = _cached([rows.own.given, rows.own.made], cache_dir, workers, progress)
     dev = _cached([rows.dev], cache_dir, workers, progress) if rows.dev else None
-    job = VerifierJob(card["identity"], train, dev, recipe, max_steps, measure, should_stop)
+    job = VerifierJob(card["identity"], train, dev, recipe, max_steps, measure)
     card["seeds"] = list(seeds)
     card["runs"] = [run_seed(job, seed, _seed_folder(out_dir, seed), _told(seed, progress)) for seed in seeds]
-    card["range"] = _range([run["figures"] for run in card["runs"]])
     _ship(_seed_folder(out_dir, seeds[0]), out_dir)
     write_json(out_dir / CARD_FILE, sealed_value(card))
     return TrainedVerifier(out_dir, card)
 
 
-def _check(seeds: Sequence[int], counts: Mapping[str, int | None]) -> None:
-    if not seeds or len(set(seeds)) != len(seeds):
-        raise InputError(f"seeds must be distinct and at least one, got {list(seeds)}", field="seeds")
-    for seed in seeds:
-        check_seed(seed)
+def _check(counts: Mapping[str, int | None]) -> None:
     for name, count in counts.items():
         if count is not None and count < 1:
             raise InputError(f"{name} must be at least 1, got {count}", field=name)
@@ -145,32 +135,10 @@ def _read(data_dir: Path, recipe: VerifierRecipe) -> _VerifierRows:
     return _VerifierRows(len(train), own, dev, checked)
 
 
-def _claim(folder: Path) -> None:
-    """Marks the folder as that of a training; raises `InputError` for one that holds something else, left as it is."""
-    if folder.is_dir() and {file.name for file in folder.iterdir()} - {_TORN}:
-        try:
-            is_ours = json.loads((folder / RUN_FILE).read_text(encoding="utf-8")) == _MADE_BY
-        except (OSError, ValueError):
-            is_ours = False
-        if not is_ours:
-            raise InputError("exists and holds something else; name a new folder", where=str(folder))
-    _make(folder)
-    write_json(folder / RUN_FILE, _MADE_BY)
-
-
-def _make(folder: Path) -> None:
-    try:
-        folder.mkdir(parents=True, exist_ok=True)
-    except OSError as error:
-        raise InputError(f"cannot be used as a folder: {error.strerror or error}", where=str(folder)) from error
-
-
 def _described(rows: _VerifierRows, data_dir: Path, recipe: VerifierRecipe, max_steps: int | None) -> dict[str, Any]:
     """The part of the card that is known before. `identity` is of everything that decides a seed's head and card."""
     from eirene.models.encoder import load_encoder
     from recipes.verifier.cache import VERSION
-    from recipes.verifier.fit import described
-    from recipes.verifier.seed import sha256
 
     names = [TRAIN_FILE, *([DEV_FILE] if rows.dev else []), TOPICS_FILE]
     trained = [*rows.own.given, *rows.own.made]
@@ -184,7 +152,7 @@ def _described(rows: _VerifierRows, data_dir: Path, recipe: VerifierRecipe, max_
         "sources": dict(sorted(Counter(row.source for row in trained).items())),
         "mixture": dict(MIXTURE),
         "leak_check": rows.leak_check,
-        "recipe": described(recipe),
+        "recipe": asdict(recipe),
         "max_steps": max_steps,
     }  # fmt: skip
     decides = [
@@ -201,7 +169,7 @@ def _cached(parts: Sequence[list[VerifierRow]], folder: Path, workers: int, prog
     from recipes.verifier.cache import JoinedPairs, cached_pairs
     from recipes.verifier.seed import CachedRows
 
-    _make(folder)
+    make(folder)
     told = None if progress is None else lambda done, total: progress(VerifierStep(None, done, total))
     pairs = [cached_pairs(rows, folder, workers=workers, progress=told) for rows in parts if rows]
     return CachedRows([row for rows in parts for row in rows], JoinedPairs(pairs))
@@ -215,23 +183,6 @@ def _told(seed: int, progress: Progress | None) -> Callable[[int, int, float], N
 
 def _seed_folder(out_dir: Path, seed: int) -> Path:
     return out_dir / f"seed-{seed}"
-
-
-def _range(figures: Sequence[Mapping[str, Any]]) -> dict[str, list[float]]:
-    """The lowest and the highest of each figure over the seeds, by its path such as "twins/number (human)/accuracy"."""
-    flat = [_flat(own) for own in figures]
-    shared = [name for name in flat[0] if all(name in own for own in flat)]
-    return {name: [min(own[name] for own in flat), max(own[name] for own in flat)] for name in shared}
-
-
-def _flat(figures: Mapping[str, Any], path: str = "") -> dict[str, float]:
-    out: dict[str, float] = {}
-    for name, value in figures.items():
-        if isinstance(value, Mapping):
-            out |= _flat(value, f"{path}{name}/")
-        elif isinstance(value, float):
-            out[path + name] = value
-    return out
 
 
 def _ship(seed_folder: Path, out_dir: Path) -> None:

@@ -54,7 +54,7 @@ def base(bert: BertModel, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Pa
     folder = tmp_path / "base"
     bert.save_pretrained(folder)
     (folder / "tokenizer.json").write_bytes((WEIGHTS / "tokenizer.json").read_bytes())
-    from recipes.encoder.run import sha256
+    from recipes.folder import sha256
 
     monkeypatch.setattr(base_module, "BASE_SHA256", sha256(folder / "model.safetensors"))
     return folder
@@ -133,7 +133,7 @@ def test_damaged_weights_are_trained_again(base: Path, topics_dir: Path, tmp_pat
         data[-40] ^= 1
         file.write_bytes(data)
         again = train_encoder(topics_dir, out, seeds=(0,), recipe=SMALL, base=base)
-        assert again.card["runs"][0]["weights"] == first.card["runs"][0]["weights"]
+        assert again.card["runs"][0]["sha256"] == first.card["runs"][0]["sha256"]
         assert file.read_bytes() != data
 
 

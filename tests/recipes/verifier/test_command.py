@@ -2,11 +2,9 @@
 
 from __future__ import annotations
 
-import json
 import signal
 import sys
 from pathlib import Path
-from typing import Any
 
 import pytest
 
@@ -30,13 +28,6 @@ def run(capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch) -> 
 @pytest.fixture
 def data(tmp_path: Path) -> Path:
     return write_data(tmp_path / "data")
-
-
-def head(folder: Path) -> str:
-    """The digest of the head that ships, from the card."""
-    card: dict[str, Any] = json.loads((folder / "training.json").read_text(encoding="utf-8"))
-    found: str = card["runs"][0]["head"]
-    return found
 
 
 def test_a_verifier_is_trained_told_of_and_read(run: Run, data: Path, tmp_path: Path) -> None:
@@ -67,33 +58,6 @@ def test_the_vectors_may_lie_elsewhere_and_dev_rows_may_be_missing(run: Run, dat
         assert trained.out.endswith("not measured (no dev file)\n")
         assert any(cache.rglob("vectors.npy"))
     assert not (tmp_path / "out" / "vectors").exists()
-
-
-def test_ctrl_c_lets_the_step_end_and_the_same_command_goes_on(
-    run: Run, data: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    """Exit code 130; the head is in the end that of a training that was not stopped."""
-    pytest.importorskip("torch")
-    before, show = signal.getsignal(signal.SIGINT), Stoppable.show
-    command = ("--data", data, "--cache", tmp_path / "cache", "--epochs", "4")
-
-    def press(shown: Any, text: str, step: int, steps: int, **more: Any) -> None:
-        show(shown, text, step, steps, **more)
-        if text.startswith("seed") and step == 2:
-            signal.raise_signal(signal.SIGINT)
-
-    with monkeypatch.context() as pressed:
-        pressed.setattr(Stoppable, "show", press)
-        stopped = run(*command, "--out", tmp_path / "out")
-    assert (stopped.code, stopped.out) == (130, ""), stopped
-    assert "stopping after this step; Ctrl-C again stops at once" in stopped.err
-    assert stopped.err.endswith("stopped at step 2 of 4; the same command goes on there\n")
-    assert signal.getsignal(signal.SIGINT) is before
-    assert not (tmp_path / "out" / "training.json").exists()
-    went_on = run(*command, "--out", tmp_path / "out")
-    assert went_on.code == 0 and "step 1 of 4" not in went_on.err
-    assert run(*command, "--out", tmp_path / "straight").code == 0
-    assert head(tmp_path / "out") == head(tmp_path / "straight")
 
 
 def test_ctrl_c_while_vectors_are_made_stops_at_once(

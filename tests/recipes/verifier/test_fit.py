@@ -1,11 +1,9 @@
-"""Fitting the head: batches, losses, the margin between twins, and that a stopped training goes on to the same end."""
+"""Fitting the head: batches, losses, the margin between twins, and that a seed gives its weights."""
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from dataclasses import replace
 from itertools import pairwise
-from pathlib import Path
 
 import numpy as np
 import pytest
@@ -14,8 +12,7 @@ from hypothesis import strategies as st
 
 torch = pytest.importorskip("torch")
 
-from eirene.core.errors import TrainingStoppedError  # noqa: E402 - after the skip
-from recipes.verifier.cache import JoinedPairs, PairCache, cached_pairs  # noqa: E402
+from recipes.verifier.cache import JoinedPairs, PairCache, cached_pairs  # noqa: E402 - after the skip
 from recipes.verifier.data import VerifierRow, read_rows  # noqa: E402
 from recipes.verifier.fit import (  # noqa: E402
     VerifierRecipe,
@@ -27,7 +24,6 @@ from recipes.verifier.fit import (  # noqa: E402
     probabilities,
 )
 from recipes.verifier.graph import HeadShape, PairReader  # noqa: E402
-from recipes.verifier.state import CHECKPOINT  # noqa: E402
 from tests.recipes.verifier.verifier_rows import rows_of, write_rows  # noqa: E402
 
 SMALL = VerifierRecipe(epochs=3, batch=6, shape=HeadShape(width=16, heads=2, layers=1))
@@ -129,95 +125,21 @@ def test_a_margin_falls_in_training(rows: list[VerifierRow], cache: PairCache) -
     assert sum(losses[-4:]) < 0.7 * sum(losses[:4])
 
 
-class _After:
-    """Asks to stop once so many steps are done."""
-
-    def __init__(self, steps: int) -> None:
-        self.steps, self.done = steps, 0
-
-    def step(self, step: int, steps: int, loss: float) -> None:
-        self.done += 1
-
-    def should_stop(self) -> bool:
-        return self.done >= self.steps
-
-
 @pytest.fixture(scope="module")
 def straight(rows: list[VerifierRow], cache: PairCache) -> tuple[PairReader, list[float]]:
     return fit(rows, cache, recipe=SMALL, seed=5)
 
 
-@pytest.mark.parametrize("after", [1, 3, 4])
-def test_a_training_that_was_stopped_goes_on_to_the_same_weights(
-    after: int,
-    rows: list[VerifierRow],
-    cache: PairCache,
-    straight: tuple[PairReader, list[float]],
-    tmp_path: Path,
-) -> None:
-    """In the middle of an epoch and at its end, more than once, whatever is looked at after an epoch."""
-    for _ in range(2):
-        stop = _After(after)
-        with pytest.raises(TrainingStoppedError, match="the same command goes on there"):
-            fit(
-                rows, cache, recipe=SMALL, seed=5, folder=tmp_path, progress=stop.step, should_stop=stop.should_stop,
-                after_epoch=lambda *_: torch.rand(3),
-            )  # fmt: skip
-        assert (tmp_path / CHECKPOINT).is_file()
-    head, losses = fit(rows, cache, recipe=SMALL, seed=5, folder=tmp_path)
-    assert losses == straight[1]
-    assert weights(head) == weights(straight[0])
-
-
-def test_a_finished_training_is_not_done_again(
-    rows: list[VerifierRow], cache: PairCache, straight: tuple[PairReader, list[float]], tmp_path: Path
-) -> None:
-    fit(rows, cache, recipe=SMALL, seed=5, folder=tmp_path)
-    steps = _After(99)
-    head, losses = fit(rows, cache, recipe=SMALL, seed=5, folder=tmp_path, progress=steps.step)
-    assert steps.done == 0
-    assert (losses, weights(head)) == (straight[1], weights(straight[0]))
-
-
-def _cut(data: bytes) -> bytes:
-    return data[:-100]
-
-
-def _flip(data: bytes) -> bytes:
-    return data[:5000] + bytes([data[5000] ^ 1]) + data[5001:]
-
-
-@pytest.mark.parametrize("damage", [_cut, _flip, lambda data: b"", lambda data: b"x" * 50])
-def test_a_damaged_checkpoint_begins_again(
-    damage: Callable[[bytes], bytes],
-    rows: list[VerifierRow],
-    cache: PairCache,
-    straight: tuple[PairReader, list[float]],
-    tmp_path: Path,
-) -> None:
-    fit(rows, cache, recipe=SMALL, seed=5, folder=tmp_path)
-    file = tmp_path / CHECKPOINT
-    file.write_bytes(damage(file.read_bytes()))
-    steps = _After(99)
-    head, losses = fit(rows, cache, recipe=SMALL, seed=5, folder=tmp_path, progress=steps.step)
-    assert steps.done == len(losses)
-    assert weights(head) == weights(straight[0])
-
-
-def test_the_most_steps_end_a_training(rows: list[VerifierRow], cache: PairCache) -> None:
-    seen: list[tuple[int, int]] = []
-    epochs: list[int] = []
-    _, losses = fit(
-        rows, cache, recipe=SMALL, seed=0, max_steps=2, progress=lambda step, steps, _: seen.append((step, steps)),
-        after_epoch=lambda epoch, _: epochs.append(epoch),
-    )  # fmt: skip
-    assert (seen, len(losses), epochs) == ([(1, 2), (2, 2)], 2, [0])
-
-
-def test_another_seed_gives_other_weights(
+def test_a_seed_gives_its_weights_and_the_most_steps_end_a_training(
     rows: list[VerifierRow], cache: PairCache, straight: tuple[PairReader, list[float]]
 ) -> None:
-    assert weights(fit(rows, cache, recipe=SMALL, seed=6)[0]) != weights(straight[0])
+    again, other = (weights(fit(rows, cache, recipe=SMALL, seed=seed)[0]) for seed in (5, 6))
+    assert again == weights(straight[0]) != other
+    seen: list[tuple[int, int]] = []
+    _, losses = fit(
+        rows, cache, recipe=SMALL, seed=0, max_steps=2, progress=lambda step, steps, _: seen.append((step, steps))
+    )
+    assert (seen, len(losses)) == ([(1, 2), (2, 2)], 2)
 
 
 def test_a_pair_is_read_in_a_batch_as_it_is_alone(
