@@ -24,7 +24,7 @@ from pathlib import Path
 from typing import Any
 
 import httpx
-from compare_loopback import item, reply
+from loopback import item, reply
 from verbatim_cases import cases
 
 from eirene import __version__, refine

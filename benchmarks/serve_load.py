@@ -20,24 +20,25 @@ import re
 import subprocess
 import sys
 import time
-from pathlib import Path
+from collections import Counter
+from collections.abc import Awaitable, Callable
 from typing import Any
 
 import httpx
 import numpy as np
+from harness import arguments, write_json
+from loopback import cpu_s, resident_mib, server_process
 
-from eirene.testing.loopback import LoopbackServer
 from eirene.testing.script import ScriptedRequest
 
-CALLS = {"improve": 2, "generic": 2}  # one after the other; fine-grained has a round of votes between
+CALLS = 2
+"""Of a chat in mode improve or generic, one after the other."""
 DRAFT = (
     "Supporters of a shorter week say that people who get a third day off come back rested and get as much done in "
     "less time. Opponents reply that hospitals, care homes and shops cannot close on Fridays."
 )
 BETTER = DRAFT + " One commuting day less cuts traffic and emissions. Small firms could not bear the higher wage."
 QUESTION = "Should the standard working week be cut to four days without a cut in pay?"
-
-
 PERSPECTIVES = {
     "pro": ["People who rest a third day work faster.", "One commuting day less cuts traffic and emissions."],
     "con": ["Small firms could not bear the higher wage."],
@@ -53,33 +54,21 @@ def script(request: ScriptedRequest, _: int) -> str:
 
 def main() -> None:
     """Reads the options, measures, prints."""
-    parser = argparse.ArgumentParser(description=__doc__.partition("\n")[0])
+    parser = arguments(__doc__, data=None)
     parser.add_argument("--clients", type=int, default=64)
     parser.add_argument("--seconds", type=float, default=60.0)
     parser.add_argument("--latency", type=float, default=1.0)
-    parser.add_argument("--mode", choices=sorted(CALLS), default="improve")
+    parser.add_argument("--mode", choices=("improve", "generic"), default="improve")
     parser.add_argument("--stream", action="store_true", help="ask for streams")
-    parser.add_argument("--upstream-only", action="store_true", help=argparse.SUPPRESS)
     options = parser.parse_args()
-    if options.upstream_only:
-        serve_upstream(options.latency)
-    else:
-        print(json.dumps(measure(options), indent=1))
-
-
-def serve_upstream(latency_s: float) -> None:
-    """Runs the scripted server until standard input ends."""
-    with LoopbackServer(script, latency_s=latency_s) as server:
-        print(server.base_url, flush=True)
-        sys.stdin.read()
+    found = measure(options)
+    print(json.dumps(found, indent=1))
+    write_json(options.json, found)
 
 
 def measure(options: argparse.Namespace) -> dict[str, Any]:
     """Starts both servers, loads the one, and stops it with SIGTERM."""
-    command = [sys.executable, __file__, "--upstream-only", "--latency", str(options.latency)]
-    with subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True) as upstream:
-        assert upstream.stdout is not None
-        base_url = upstream.stdout.readline().strip()
+    with server_process(script, options.latency) as (base_url, _):
         serve = [sys.executable, "-m", "eirene", "serve", "--backend", "openai:test", "--base-url", base_url]
         serve += ["--port", "0", "--concurrency", str(options.clients), "--upstream-calls", str(options.clients)]
         with subprocess.Popen(serve, stderr=subprocess.PIPE, text=True) as server:
@@ -89,66 +78,68 @@ def measure(options: argparse.Namespace) -> dict[str, Any]:
             result = {**asyncio.run(load(root, server.pid, options)), "bare_p50_s": bare[0], "bare_p95_s": bare[1]}
             server.terminate()
             result["exit_code"] = server.wait(60)
-        upstream.terminate()
     return result
+
+
+async def by_clients(options: argparse.Namespace, one: Callable[[], Awaitable[None]], goes_on: Any) -> list[float]:
+    """Seconds of each call of `one` by all clients at once, begun spread over a latency, for as long as it goes on."""
+    seconds: list[float] = []
+
+    async def client(n: int) -> None:
+        await asyncio.sleep(options.latency * n / options.clients)
+        done = 0
+        while goes_on(done):
+            began = time.monotonic()
+            await one()
+            seconds.append(time.monotonic() - began)
+            done += 1
+
+    await asyncio.gather(*(client(n) for n in range(options.clients)))
+    return seconds
 
 
 async def bare_calls(base_url: str, options: argparse.Namespace) -> list[float]:
     """Median and 95th percentile of the seconds that as many calls take straight to the upstream."""
-    body, seconds = {"model": "test", "messages": [{"role": "user", "content": QUESTION}]}, []
+    body = {"model": "test", "messages": [{"role": "user", "content": QUESTION}]}
     async with httpx.AsyncClient(timeout=120, limits=httpx.Limits(max_connections=options.clients)) as client:
 
-        async def one(n: int) -> None:
-            await asyncio.sleep(options.latency * n / options.clients)
-            for _ in range(4):
-                began = time.monotonic()
-                for _ in range(CALLS[options.mode]):
-                    await client.post(f"{base_url}/chat/completions", json=body)
-                seconds.append(time.monotonic() - began)
+        async def one() -> None:
+            for _ in range(CALLS):
+                await client.post(f"{base_url}/chat/completions", json=body)
 
-        await asyncio.gather(*(one(n) for n in range(options.clients)))
+        seconds = await by_clients(options, one, lambda done: done < 4)
     return [round(float(value), 2) for value in np.percentile(seconds, [50, 95])]
 
 
 async def load(root: str, pid: int, options: argparse.Namespace) -> dict[str, Any]:
     """All clients at once, and a look at the server every few seconds."""
-    seconds: list[float] = []
-    lost: list[str] = []
+    lost = Counter[str]()
     body = {
-        "model": f"refine/{options.mode}/test",
-        "messages": [{"role": "user", "content": QUESTION}],
-        "stream": options.stream,
-        "perspectives": PERSPECTIVES,
-    }
+        "model": f"refine/{options.mode}/test", "messages": [{"role": "user", "content": QUESTION}],
+        "stream": options.stream, "perspectives": PERSPECTIVES,
+    }  # fmt: skip
     limits = httpx.Limits(max_connections=options.clients)
     async with httpx.AsyncClient(base_url=root, timeout=120, limits=limits) as client:
         await chat(client, body)  # the encoder is loaded with the first
         cpu, end, memory = cpu_s(pid), time.monotonic() + options.seconds, [resident_mib(pid)]
 
-        async def one(n: int) -> None:
-            await asyncio.sleep(options.latency * n / options.clients)
-            while time.monotonic() < end:
-                began = time.monotonic()
-                fault = await chat(client, body)
-                seconds.append(time.monotonic() - began)
-                if fault:
-                    lost.append(fault)
+        async def one() -> None:
+            if fault := await chat(client, body):
+                lost[fault] += 1
 
         async def look() -> None:
             while time.monotonic() < end:
                 await asyncio.sleep(options.seconds / 8)
                 memory.append(resident_mib(pid))
 
-        await asyncio.gather(look(), *(one(n) for n in range(options.clients)))
+        _, seconds = await asyncio.gather(look(), by_clients(options, one, lambda _: time.monotonic() < end))
         spent = cpu_s(pid) - cpu
-    p50, p95, p99 = np.percentile(seconds, [50, 95, 99])
+    p50, p95, p99 = (round(float(value), 2) for value in np.percentile(seconds, [50, 95, 99]))
     return {
         "clients": options.clients, "seconds": options.seconds, "latency_s": options.latency, "mode": options.mode,
-        "stream": options.stream, "chats": len(seconds), "lost": len(lost), "lost_why": sorted(set(lost))[:5],
-        "p50_s": round(p50, 2), "p95_s": round(p95, 2), "p99_s": round(p99, 2),
-        "bound_s": 2 * CALLS[options.mode] * options.latency,
-        "cpu_ms_a_chat": round(1000 * spent / len(seconds), 1), "resident_mib": memory,
-        "load_average": os.getloadavg()[0],
+        "stream": options.stream, "chats": len(seconds), "lost": lost, "p50_s": p50, "p95_s": p95, "p99_s": p99,
+        "bound_s": 2 * CALLS * options.latency, "cpu_ms_a_chat": round(1000 * spent / len(seconds), 1),
+        "resident_mib": memory, "load_average": os.getloadavg()[0],
     }  # fmt: skip
 
 
@@ -161,23 +152,10 @@ async def chat(client: httpx.AsyncClient, body: dict[str, Any]) -> str:
     if reply.status_code != 200:
         return f"status {reply.status_code}"
     if body["stream"]:
-        return (
-            "" if reply.text.endswith("data: [DONE]\n\n") and '"status":"accepted"' in reply.text else "half a stream"
-        )
+        whole = reply.text.endswith("data: [DONE]\n\n") and '"status":"accepted"' in reply.text
+        return "" if whole else "half a stream"
     trace = reply.json()["eirene"]
     return "" if trace["status"] == "accepted" else f"{trace['status']}: {trace['why'][:80]}"
-
-
-def cpu_s(pid: int) -> float:
-    """CPU seconds of a process so far, user and system."""
-    fields = Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()
-    return (int(fields[11]) + int(fields[12])) / os.sysconf("SC_CLK_TCK")
-
-
-def resident_mib(pid: int) -> int:
-    """Resident memory of a process."""
-    pages = int(Path(f"/proc/{pid}/statm").read_text().split()[1])
-    return pages * os.sysconf("SC_PAGE_SIZE") // 2**20
 
 
 if __name__ == "__main__":

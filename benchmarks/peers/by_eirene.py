@@ -25,15 +25,12 @@ from eirene.agent.batch.engine import open_batch, run_batch
 from eirene.agent.batch.runner import LocalRunner
 from eirene.agent.record import RowHash
 from eirene.agent.settings import Settings
+from eirene.core.process import settings_for_rows
 from eirene.core.scores import Scores, Unscored
 from eirene.core.usage import Meter
 from eirene.data import open_dataset
 from eirene.eval.base import NOTHING, Case, Need
-
-try:
-    from eirene.core.process import settings_for_rows
-except ImportError:  # an older checkout, whose batch has none
-    from contextlib import nullcontext as settings_for_rows
+from eirene.models.limits import Limiter
 
 FIELDS = ("id", "question", "answer", "perspectives")
 
@@ -56,8 +53,6 @@ class AnyChange:
 
 def make(job: Job) -> Refine:
     """The batch with the parts and settings of its kind."""
-    from eirene.models.limits import Limiter
-
     kind = sys.argv[1]
     limiter = Limiter(job.concurrency, adaptive=True)
     os.environ.setdefault("OPENAI_API_KEY", "none-needed")

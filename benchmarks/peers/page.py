@@ -54,18 +54,12 @@ def flags(found: Json) -> str:
 def setting(found: Json) -> str:
     """What was run on what, and how busy that was."""
     low, high = found["load_average"]
-    several = (
-        f" Medians of {found['repeats']} runs in turn, lowest to highest in brackets." if found["repeats"] > 1 else ""
-    )
-    beside = f" Busy processes beside: {found['neighbours']}." if found["neighbours"] else ""
-    busy = low > found["cores"]
-    told = " More work than cores: wall times are those of a busy machine, CPU suffers less." if busy else ""
-    nice = f", niceness {found['niceness']}" if found["niceness"] else ""
+    several = "Medians of several runs in turn, lowest to highest in brackets." if found["repeats"] > 1 else ""
     return (
         f"{found['rows']} rows with two calls each, {found['concurrency']} at once, against a scripted server in a "
         f"process of its own that answers after {found['latency_s']} s. {found['cores']} cores, Python "
-        f"{found['python']}{nice}, load average {low:.1f} to {high:.1f} (contender and server make 1 to 2 of that)."
-        f"{told}{beside}{several}"
+        f"{found['python']}, load average {low:.1f} to {high:.1f} (contender and server make 1 to 2 of that). "
+        f"Busy processes beside: {found['neighbours']}. {several}"
     )
 
 

@@ -1,29 +1,17 @@
-"""Rows of the peers benchmark and the scripted texts about them: answers, critiques, rewrites. Imports only Python.
-
-A row has two sides of three arguments, and an answer of some seventy words that gives two a side. All texts about it
-follow from its number, which its subject carries, so that a server can tell from a prompt which row is meant.
-"""
+"""Rows of the peers benchmark and the scripted texts about them: critiques and rewrites, each a function of the row."""
 
 from __future__ import annotations
 
 import hashlib
-import re
 from typing import Any
 
-SUBJECTS = ("trams", "ferries", "libraries", "solar farms", "night trains", "allotments", "museums", "footpaths")
-CLAIMS = {
-    "for": ("{s} bring money into the district", "{s} are used by people of every age", "{s} last for decades"),
-    "against": (
-        "{s} cost more than was promised",
-        "{s} take room that homes need",
-        "{s} are noisy while they are built",
-    ),
-}
+import loopback
+from loopback import sentences, subject
+
 WARM_FROM = 100_000
 """Rows from this number on are for warming up, and count for nothing."""
 BAD_ONE_IN = 5
 """Of so many rows one has a rewrite that is worse than the answer."""
-_DISTRICT = re.compile(r"of district (\d+)")
 _CRITIQUES = (
     ((2, 0), (4, 0)), ((2, 0), (4, 1)), ((2, 1), (4, 0)), ((2, 2), (4, 2)), ((2, 1),), ((4, 1),),
     ((2, 0), (3, 2), (4, 0)), ((2, 2), (4, 1), (5, 0)), ((3, 1),), (),
@@ -41,29 +29,13 @@ _REASONS = {
 
 
 def row(n: int) -> dict[str, Any]:
-    """Row number `n`: an item of Eirene's, and the `statements` of its answer for those who cannot split it."""
-    sides = [{"name": side, "arguments": _claims(n, side)} for side in CLAIMS]
-    sentences = _sentences(n)
-    return {"id": f"i{n}", "question": f"Should we have more {subject(n)}?", "answer": " ".join(sentences),
-            "perspectives": sides, "statements": sentences}  # fmt: skip
+    """Row number `n`, with the `statements` of its answer for those who cannot split it."""
+    return {**loopback.row(n), "statements": sentences(n)}
 
 
-def subject(n: int) -> str:
-    """The subject that no other row has."""
-    return f"{SUBJECTS[n % len(SUBJECTS)]} of district {n}"
-
-
-def number_in(text: str) -> int:
-    """The number of the row that a prompt is about."""
-    found = _DISTRICT.search(text)
-    if found is None:
-        raise ValueError("a request that is about no row of the benchmark")
-    return int(found.group(1))
-
-
-def critique(n: int, index: int, seed: int = 0) -> dict[int, str]:
+def critique(n: int, index: int) -> dict[int, str]:
     """The critique of row `n` that is drawn as number `index`: reasons by the numbers of incomplete statements."""
-    found = _CRITIQUES[_FREQUENT[_draw(seed, "critique", n, index) % len(_FREQUENT)]]
+    found = _CRITIQUES[_FREQUENT[_draw(0, "critique", n, index) % len(_FREQUENT)]]
     return {at: _REASONS[at][wording % len(_REASONS[at])].format(s=subject(n)) for at, wording in found}
 
 
@@ -74,7 +46,7 @@ def is_bad(n: int) -> bool:
 
 def rewrite(n: int) -> str:
     """The rewrite of row `n`: each missing argument in its place; a bad one has an argument less and a claim more."""
-    opening, supporters, reply, room, closing = _sentences(n)
+    opening, supporters, reply, room, closing = sentences(n)
     s = subject(n)
     if is_bad(n):
         claim = f"Everybody knows that the {s} paid for themselves in 7 years."
@@ -82,21 +54,6 @@ def rewrite(n: int) -> str:
     lasting = f"Supporters say as well that the {s} last for decades."
     noisy = f"Opponents add that the {s} are noisy while they are built."
     return " ".join([opening, supporters, lasting, reply, room, noisy, closing])
-
-
-def _claims(n: int, side: str) -> list[str]:
-    return [claim.format(s=f"the {subject(n)}") for claim in CLAIMS[side]]
-
-
-def _sentences(n: int) -> list[str]:
-    pro, con = _claims(n, "for"), _claims(n, "against")
-    return [
-        f"People disagree about the {subject(n)}.",
-        f"Supporters say that {pro[0]}, and they add that {pro[1]}.",
-        f"Opponents reply that {con[0]}.",
-        f"They also point out that {con[1]}, which matters to those who look for a flat.",
-        "Both sides have asked the council for figures.",
-    ]
 
 
 def _draw(*what: object) -> int:

@@ -1,13 +1,13 @@
 """Eirene beside LangChain by hand, dspy and instructor: CPU, time, memory, requests and tokens a row, in one table.
 
     python benchmarks/peers/run.py --env .venv-peers [--rows 100] [--latency 0.2] [--concurrency 16] [--repeats 3]
-                                   [--neighbours 1] [--only eirene --only dspy] [--eirene CHECKOUT] [--markdown FILE]
+                                   [--neighbours 1] [--only eirene --only dspy] [--markdown FILE]
 
 Each contender is a process of its own, and so is the scripted server (`benchmarks/peers/server.py`), which answers
 each request after the latency. dspy and instructor run in the environment `--env`, which is made from
-benchmarks/peers/requirements.txt where it is missing; LangChain in Eirene's. `--eirene` adds another checkout of Eirene
-to the table, run by this Python. Contenders take turns in each repeat. Warm-up rows, twice as many as calls go at once,
-come first and count for nothing. Prints JSON; `--markdown` writes benchmarks/results/peers.md, or another page, too.
+benchmarks/peers/requirements.txt where it is missing; LangChain in Eirene's. Contenders take turns in each repeat.
+Warm-up rows, twice as many as calls go at once, come first and count for nothing. Prints JSON; `--markdown` writes
+benchmarks/results/peers.md, or another page, too.
 """
 
 from __future__ import annotations
@@ -24,6 +24,9 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+sys.path.insert(0, str(Path(__file__).parents[1]))
+
+from harness import arguments, write_json
 from page import page
 from rows import WARM_FROM, row
 
@@ -33,39 +36,23 @@ ROOT = HERE.parent.parent
 
 @dataclass(frozen=True, slots=True)
 class Contender:
-    """A process to be measured: its name in the table, its script with arguments, what runs it, and its calls a row."""
+    """A process to be measured: its name in the table, its script with arguments, its calls a row, whose Python."""
 
     name: str
     script: tuple[str, ...]
-    python: str
-    calls: int
-    checkout: Path = ROOT
+    calls: int = 2
+    in_peers_env: bool = False
 
 
-def contenders(options: argparse.Namespace) -> list[Contender]:
-    """Those that are asked for."""
-    peers = str(options.env / "bin" / "python")
-    found: list[Contender] = []
-    for checkout in [ROOT, *options.eirene]:
-        of = f" at {revision(checkout)}" if options.eirene else ""
-        found += [
-            Contender(f"Eirene{of}", ("by_eirene.py", "default"), sys.executable, 2, checkout),
-            Contender(f"Eirene, no detectors, no checks{of}", ("by_eirene.py", "bare"), sys.executable, 2, checkout),
-            Contender(f"Eirene, mode improve{of}", ("by_eirene.py", "improve"), sys.executable, 1, checkout),
-        ]
-    found += [
-        Contender("LangChain by hand", ("by_langchain.py",), sys.executable, 2),
-        Contender("dspy", ("by_dspy.py", "async"), peers, 2),
-        Contender("dspy.Refine, one try", ("by_dspy.py", "refine"), peers, 2),
-        Contender("instructor", ("by_instructor.py",), peers, 2),
-    ]
-    if len({c.name for c in found}) < len(found):
-        raise SystemExit("--eirene names checkouts of one and the same commit, which the table could not tell apart")
-    wanted = [only.lower() for only in options.only]
-    kept = [c for c in found if not wanted or any(only in c.name.lower() for only in wanted)]
-    if not kept:
-        raise SystemExit(f"--only names none of: {', '.join(c.name for c in found)}")
-    return kept
+CONTENDERS = (
+    Contender("Eirene", ("by_eirene.py", "default")),
+    Contender("Eirene, no detectors, no checks", ("by_eirene.py", "bare")),
+    Contender("Eirene, mode improve", ("by_eirene.py", "improve"), calls=1),
+    Contender("LangChain by hand", ("by_peers.py", "langchain")),
+    Contender("dspy", ("by_peers.py", "dspy"), in_peers_env=True),
+    Contender("dspy.Refine, one try", ("by_peers.py", "dspy-refine"), in_peers_env=True),
+    Contender("instructor", ("by_peers.py", "instructor"), in_peers_env=True),
+)
 
 
 @contextlib.contextmanager
@@ -82,66 +69,47 @@ def neighbours(n: int) -> Iterator[None]:
 
 def main() -> None:
     """Reads the options, measures, prints."""
-    parser = argparse.ArgumentParser(description=__doc__.partition("\n")[0])
+    parser = arguments(__doc__, data=None)
     parser.add_argument("--env", type=Path, default=ROOT / ".venv-peers", help="environment of dspy and instructor")
-    parser.add_argument("--rows", type=at_least_one, default=100)
-    parser.add_argument("--latency", type=seconds, default=0.2, help="seconds, above 0")
-    parser.add_argument("--concurrency", type=at_least_one, default=16)
-    parser.add_argument("--repeats", type=at_least_one, default=1)
+    parser.add_argument("--rows", type=int, default=100)
+    parser.add_argument("--latency", type=float, default=0.2, help="seconds, above 0")
+    parser.add_argument("--concurrency", type=int, default=16)
+    parser.add_argument("--repeats", type=int, default=1)
     parser.add_argument("--neighbours", type=int, default=0, help="processes beside that keep a core busy each")
     parser.add_argument("--only", action="append", default=[], metavar="NAME", help="contenders whose names hold this")
-    parser.add_argument("--eirene", action="append", default=[], type=Path, metavar="CHECKOUT")
     parser.add_argument("--markdown", type=Path, metavar="FILE")
     options = parser.parse_args()
-    found = measure(contenders(options), options)
+    wanted = [only.lower() for only in options.only]
+    found = measure([c for c in CONTENDERS if not wanted or any(only in c.name.lower() for only in wanted)], options)
     print(json.dumps(found, indent=1))
+    write_json(options.json, found)
     if options.markdown is not None:
         options.markdown.write_text(page(found), encoding="utf-8")
 
 
-def at_least_one(text: str) -> int:
-    """A count from 1 on."""
-    if int(text) < 1:
-        raise ValueError(text)
-    return int(text)
-
-
-def seconds(text: str) -> float:
-    """A time above 0: the ideal is measured by it."""
-    if not float(text) > 0:
-        raise ValueError(text)
-    return float(text)
-
-
 def measure(wanted: list[Contender], options: argparse.Namespace) -> dict[str, Any]:
     """Every contender, as often as there are repeats, and what the machine was like."""
-    if any(Path(c.python) == options.env / "bin" / "python" for c in wanted):
-        make_environment(options.env)
+    python = options.env / "bin" / "python"
+    if any(c.in_peers_env for c in wanted):
+        if not python.exists():
+            subprocess.run([sys.executable, "-m", "venv", str(options.env)], check=True)
+        subprocess.run([str(python), "-m", "pip", "install", "-q", "-r", str(HERE / "requirements.txt")], check=True)
     runs: dict[str, list[dict[str, Any]]] = {c.name: [] for c in wanted}
     loads = [os.getloadavg()[0]]
     with neighbours(options.neighbours):
         for repeat in range(options.repeats):
             for contender in wanted:
                 print(f"{repeat + 1} of {options.repeats}: {contender.name}", file=sys.stderr, flush=True)
-                runs[contender.name].append(run(contender, options))
+                runs[contender.name].append(run(contender, options, python))
                 loads.append(os.getloadavg()[0])
     return {
         "rows": options.rows, "latency_s": options.latency, "concurrency": options.concurrency,
         "repeats": options.repeats, "neighbours": options.neighbours, "cores": len(os.sched_getaffinity(0)),
-        "python": sys.version.split()[0], "niceness": os.nice(0), "load_average": [min(loads), max(loads)],
-        "runs": runs,
+        "python": sys.version.split()[0], "load_average": [min(loads), max(loads)], "runs": runs,
     }  # fmt: skip
 
 
-def make_environment(folder: Path) -> None:
-    """Makes the peers' environment, or what is missing of it."""
-    python = folder / "bin" / "python"
-    if not python.exists():
-        subprocess.run([sys.executable, "-m", "venv", str(folder)], check=True)
-    subprocess.run([str(python), "-m", "pip", "install", "-q", "-r", str(HERE / "requirements.txt")], check=True)
-
-
-def run(contender: Contender, options: argparse.Namespace) -> dict[str, Any]:
+def run(contender: Contender, options: argparse.Namespace, python: Path) -> dict[str, Any]:
     """One contender against a server of its own; what it reports and the server counted, by row."""
     serve = [sys.executable, str(HERE / "server.py"), "--latency", str(options.latency)]
     environment = {**os.environ, "PYTHONPATH": str(ROOT)}
@@ -155,11 +123,11 @@ def run(contender: Contender, options: argparse.Namespace) -> dict[str, Any]:
             "warm": [row(WARM_FROM + n) for n in range(2 * options.concurrency)],
             "concurrency": options.concurrency, "out": out,
         }  # fmt: skip
-        command = [contender.python, str(HERE / contender.script[0]), *contender.script[1:]]
+        who = str(python) if contender.in_peers_env else sys.executable
+        command = [who, str(HERE / contender.script[0]), *contender.script[1:]]
         done = subprocess.run(
-            command, input=json.dumps(job), stdout=subprocess.PIPE, text=True, check=False,
-            env={**os.environ, "PYTHONPATH": str(contender.checkout)},
-        )  # fmt: skip
+            command, check=False, input=json.dumps(job), stdout=subprocess.PIPE, text=True, env=environment
+        )
         server.stdin.write("\n")
         server.stdin.flush()
         counted = json.loads(server.stdout.readline())
@@ -180,14 +148,6 @@ def by_row(
         "tokens_out_a_row": counted["tokens_out"] / options.rows, "most_under_way": counted["most_under_way"],
         "became": report["became"], "versions": report["versions"],
     }  # fmt: skip
-
-
-def revision(checkout: Path) -> str:
-    """The short name of a checkout's commit."""
-    said = subprocess.run(
-        ["git", "-C", str(checkout), "describe", "--always", "--dirty"], stdout=subprocess.PIPE, text=True, check=True
-    )
-    return said.stdout.strip()
 
 
 if __name__ == "__main__":

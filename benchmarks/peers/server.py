@@ -12,10 +12,15 @@ from __future__ import annotations
 import argparse
 import json
 import sys
+from pathlib import Path
 from typing import Any
 
-from rows import WARM_FROM, critique, number_in, rewrite
 from tokenizers import Tokenizer
+
+sys.path.insert(0, str(Path(__file__).parents[1]))
+
+from loopback import number_in
+from rows import WARM_FROM, critique, rewrite
 
 from eirene.models.encoder import runtime
 from eirene.testing.loopback import LoopbackServer

