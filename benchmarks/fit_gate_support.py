@@ -22,8 +22,8 @@ from typing import Any
 import numpy as np
 from sklearn.linear_model import LogisticRegression
 
-from eirene.agent.gate.checks.relevance import MEASURES, AnswerBefore
-from eirene.agent.gate.checks.support import BY_ARGUMENTS, BY_PASSAGES, ClaimSupport, premises_of
+from eirene.gate.checks.relevance import MEASURES, AnswerBefore
+from eirene.gate.checks.support import BY_ARGUMENTS, BY_PASSAGES, ClaimSupport, premises_of
 from eirene.models.encoder import load_encoder
 from eirene.text.clauses import clause_spans, core_text
 from eirene.text.sentences import split_sentences

@@ -20,7 +20,6 @@ from eirene.core.display import Displayed, RecordViews
 
 if TYPE_CHECKING:
     from eirene.agent.backends import BackendOptions, resolve_backend
-    from eirene.agent.gate import Verdict, judge
     from eirene.agent.graph import initial_state
     from eirene.agent.loop import Loop
     from eirene.agent.record import make_record
@@ -62,6 +61,7 @@ if TYPE_CHECKING:
     from eirene.core.tracing import Tracing
     from eirene.core.usage import Meter, Usage
     from eirene.core.verification import ClaimVerdict, Evidence, QuotationCheck, Verification, WordChange
+    from eirene.gate import Verdict, judge
     from eirene.models.cache import CallCache
     from eirene.models.costs import Price
     from eirene.models.scripted import ScriptedChatModel
@@ -70,7 +70,7 @@ if TYPE_CHECKING:
 
 _EXPORTS = {
     "eirene.agent.backends": "BackendOptions resolve_backend",
-    "eirene.agent.gate": "Verdict judge",
+    "eirene.gate": "Verdict judge",
     "eirene.agent.graph": "initial_state",
     "eirene.agent.loop": "Loop",
     "eirene.agent.record": "make_record",

@@ -26,6 +26,7 @@ PACKAGES = (
     "refiners",
     "eval",
     "npov",
+    "gate",
     "agent",
     "synth",
     "testing",

@@ -19,15 +19,15 @@ TIMES = 10.0
 FLOOR_S = 0.3
 """Processor seconds that say nothing, on a busy machine too: a long text that takes no more is not looked at again."""
 IN_A_WINDOW = {
-    "agent/gate/checks/rewording.py _COUNTED": "reads the 40 characters before a changed word",
+    "gate/checks/rewording.py _COUNTED": "reads the 40 characters before a changed word",
     "models/faults.py _NO_SYSTEM": "reads 2,000 characters of an error",
     "prompts/fence.py _LATIN": "reads the name of a character",
     "text/form_lines.py _STRONG": "reads lines of at most 400 characters",
     "text/form_lines.py _WEAK": "reads lines of at most 400 characters",
     "text/form_lines.py _ALONE": "reads 800 characters",
     "text/sentences.py _ABBREVIATION": "reads the 80 characters before a cut",
-    "agent/gate/checks/talk.py RULES": "reads 1,500 characters of a sentence",
-    "agent/gate/checks/work_talk.py RULES": "reads 1,500 characters of a sentence",
+    "gate/checks/talk.py RULES": "reads 1,500 characters of a sentence",
+    "gate/checks/work_talk.py RULES": "reads 1,500 characters of a sentence",
 }
 
 

@@ -6,11 +6,11 @@ from typing import Literal, Self
 
 from pydantic import Field
 
-from eirene.agent.gate.edits import CheckedRewrite
 from eirene.agent.state import Json, State
 from eirene.core.records import EditDecision
 from eirene.core.scores import PairVotes, Scores
 from eirene.core.validation import FrozenModel
+from eirene.gate.edits import CheckedRewrite
 
 _OF_ROUNDS = {"candidate", "written", "edits", "mended", "pairwise", "scores"}
 

@@ -15,8 +15,6 @@ from langgraph.errors import GraphBubbleUp
 
 from eirene.agent.attempt import Attempt
 from eirene.agent.critics import critics_of, critique_from_notes, critique_scope, selected
-from eirene.agent.gate import Verdict, judge, unusable
-from eirene.agent.gate.edits import CheckedRewrite, Rewrite, check_edits
 from eirene.agent.record import failure
 from eirene.agent.rejections import describe_undone, rejections, undone_before, why_kept
 from eirene.agent.rescoring import Rescoring
@@ -46,6 +44,8 @@ from eirene.core.tracing import note
 from eirene.core.usage import Meter, Usage
 from eirene.feedback_model.base import FeedbackRequest
 from eirene.feedback_model.sampling import draw_samples
+from eirene.gate import Verdict, judge, unusable
+from eirene.gate.edits import CheckedRewrite, Rewrite, check_edits
 from eirene.models.encoder.runtime import shipped_encoder
 from eirene.prompts.history import history_lines
 from eirene.refiners.base import Refiner, RefineTask

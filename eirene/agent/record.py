@@ -9,7 +9,6 @@ from langgraph.types import Overwrite
 
 from eirene.agent.attempt import Attempt
 from eirene.agent.findings import with_findings
-from eirene.agent.gate.checks.registry import CHECKS, VERSION
 from eirene.agent.settings import Settings
 from eirene.agent.state import Json, Parts, State, load_scores
 from eirene.agent.thinking import with_thinking
@@ -17,6 +16,7 @@ from eirene.core.errors import EireneError, InputError
 from eirene.core.records import VOTED_MODES, BeforeAfter, ErrorInfo, Item, Record, Round, Status, found_ids
 from eirene.core.signature import canonical, signature
 from eirene.core.usage import Usage
+from eirene.gate.checks.registry import CHECKS, VERSION
 from eirene.prompts.history import history_version
 from eirene.text.unicode import mend_surrogates
 

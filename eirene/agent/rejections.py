@@ -5,12 +5,12 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence, Set
 
 from eirene.agent.attempt import Attempt
-from eirene.agent.gate import unusable
 from eirene.agent.state import State, best_text, item_of, load_critique, load_scores
 from eirene.core.critique import Critique
 from eirene.core.grounding import Grounding, grounding_for
 from eirene.core.records import EditDecision
 from eirene.core.scores import ArgumentScore, Scores, number
+from eirene.gate import unusable
 from eirene.refiners.base import Rejection
 from eirene.text.quoting import quoted
 from eirene.text.sentences import split_sentences

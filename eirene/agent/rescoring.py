@@ -9,7 +9,6 @@ from functools import cached_property
 
 from eirene.agent.attempt import Attempt
 from eirene.agent.findings import detectors_for
-from eirene.agent.gate.verdict import harm_by_scores
 from eirene.agent.settings import Settings
 from eirene.agent.state import Json, Parts, State, best_text, dump_scores, item_of, load_critique, load_scores
 from eirene.core.grounding import Grounding, grounding_for
@@ -20,6 +19,7 @@ from eirene.core.tracing import span
 from eirene.core.usage import Meter
 from eirene.eval.base import Detector, Pair, case_of
 from eirene.eval.scoring import Scorer
+from eirene.gate.verdict import harm_by_scores
 
 
 @dataclass(frozen=True)

@@ -7,7 +7,6 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Annotated, Any, Literal, NotRequired, TypedDict
 
-from eirene.agent.gate.checks.registry import CHECKS, NamedCheck
 from eirene.core.critique import Critique, Sample
 from eirene.core.loop_settings import StopRule
 from eirene.core.records import Item
@@ -15,6 +14,7 @@ from eirene.core.scores import Scores
 from eirene.core.usage import Usage
 from eirene.eval.base import Detector, PairwiseJudge
 from eirene.feedback_model.base import FeedbackModel
+from eirene.gate.checks.registry import CHECKS, NamedCheck
 from eirene.refiners.base import Refiner
 
 if TYPE_CHECKING:

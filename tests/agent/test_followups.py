@@ -261,9 +261,9 @@ def test_the_record_has_the_history_and_its_signature_how_it_is_shown(server: Lo
 
 def test_a_rewrite_may_take_up_what_the_conversation_said(server: LoopbackServer) -> None:
     """The gate takes names from the conversation for known, as it does those of the question."""
-    from eirene.agent.gate.checks.registry import CHECKS
-    from eirene.agent.gate.edits import Rewrite, check_edits
     from eirene.core.grounding import Grounding
+    from eirene.gate.checks.registry import CHECKS
+    from eirene.gate.edits import Rewrite, check_edits
     from eirene.models.encoder import load_encoder
 
     item = ITEMS[0]

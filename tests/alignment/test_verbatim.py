@@ -8,7 +8,6 @@ from functools import lru_cache
 from itertools import cycle
 
 import eirene
-from eirene.agent.gate import judge
 from eirene.agent.settings import Settings
 from eirene.alignment import align, repeats
 from eirene.alignment.verbatim import verbatim
@@ -17,6 +16,7 @@ from eirene.core.scores import Scores, number
 from eirene.core.usage import Meter
 from eirene.eval.base import case_of
 from eirene.eval.detectors.alignment import AlignmentDetector, ArrangementDetector
+from eirene.gate import judge
 from eirene.models.encoder import Encoder, load_encoder
 from eirene.text.clauses import units_of
 from eirene.text.sentences import split_sentences

@@ -6,11 +6,11 @@ import re
 from pathlib import Path
 from typing import get_args
 
-from eirene.agent.gate.checks.registry import CHECKS
 from eirene.core.critique import Action, Review
 from eirene.data.published import READERS
 from eirene.eval.datasets import FORMS
 from eirene.eval.registry import DETECTORS, PLUGINS
+from eirene.gate.checks.registry import CHECKS
 
 from .pages import DOCS, ROOT, is_there, read_page, section
 

@@ -15,13 +15,13 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Literal
 
-from eirene.agent.gate.verdict import harm_by_scores
 from eirene.agent.settings import Settings
 from eirene.core.errors import InputError
 from eirene.core.quality import QualityRow
 from eirene.core.signature import digest
 from eirene.core.validation import FrozenModel, described, validated
 from eirene.data.json_rows import Row, read_source
+from eirene.gate.verdict import harm_by_scores
 
 _KEY = "eirene_baseline"
 _FORM = 2

@@ -1,0 +1,71 @@
+"""The registry of checks: their names and order, cheapest first, and where a mended fault counts as a gain."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Literal
+
+from eirene.gate.checks.attribution import attribution
+from eirene.gate.checks.base import Check, EditCase
+from eirene.gate.checks.characters import characters
+from eirene.gate.checks.dangling import dangling
+from eirene.gate.checks.fluency import fluency
+from eirene.gate.checks.form import form
+from eirene.gate.checks.loss import loss
+from eirene.gate.checks.markup import markup
+from eirene.gate.checks.polarity import polarity
+from eirene.gate.checks.relevance import relevance
+from eirene.gate.checks.repetition import mended_repetition, repetition
+from eirene.gate.checks.rewording import rewording
+from eirene.gate.checks.shouting import shouting
+from eirene.gate.checks.specifics import specifics
+from eirene.gate.checks.support import support
+from eirene.gate.checks.talk import talk
+from eirene.gate.checks.verification import verification
+
+
+@dataclass(frozen=True, slots=True)
+class NamedCheck:
+    """A check by name.
+
+    `mends`: whether what the edits took out counts as a gain where the check would have objected to it; "given" only
+    where arguments or passages can tell that it was wrong. `reads`: its words alone, or the meaning of whole sentences
+    too, by the encoder; those come last, when the others have had taken out what they object to. `mended`: what is
+    asked on the swapped case, where that is not `find`. `yields`: what it objects to is a change that nobody asked for;
+    that gives way where another check tells that a fault was taken out.
+    """
+
+    name: str
+    find: Check
+    mends: Literal["always", "given", "never"] = "never"
+    reads: Literal["words", "meaning"] = "words"
+    mended: Check | None = None
+    yields: bool = False
+
+    def tells(self, case: EditCase) -> bool:
+        """Whether what the edits of a case took out can be told to be a fault by this check."""
+        return self.mends == "always" or (self.mends == "given" and case.has_given)
+
+
+CHECKS: tuple[NamedCheck, ...] = (
+    NamedCheck("characters", characters, "always"),
+    NamedCheck("markup", markup, "always"),
+    NamedCheck("form", form),
+    NamedCheck("talk", talk, "always"),
+    NamedCheck("shouting", shouting, "always"),
+    NamedCheck("fluency", fluency, "always"),
+    NamedCheck("dangling", dangling),
+    NamedCheck("rewording", rewording, yields=True),
+    NamedCheck("specifics", specifics, "given"),
+    NamedCheck("polarity", polarity, "given", yields=True),
+    NamedCheck("repetition", repetition, "always", "meaning", mended_repetition, yields=True),
+    NamedCheck("support", support, "given", "meaning"),
+    NamedCheck("verification", verification, "given", "meaning"),
+    NamedCheck("attribution", attribution, "given", "meaning"),
+    NamedCheck("loss", loss, "never", "meaning"),
+    NamedCheck("relevance", relevance, "never", "meaning"),
+)
+"""The checks that ship, in the order in which they are asked."""
+
+VERSION = 9
+"""Goes up when the same edits may be judged otherwise; part of every signature."""

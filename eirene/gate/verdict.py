@@ -1,0 +1,270 @@
+"""Verdict of the gate: two tests on the scores of the text before and of the rewrite.
+
+*No harm* (none worse by more than `tolerance`) and *gain* (at least one better by `min_gain`, or the votes of the
+pairwise judge where nothing was given). What cannot be measured is named, never guessed.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from types import MappingProxyType
+from typing import Literal
+
+from eirene.core.loop_settings import LoopSettings
+from eirene.core.scores import PairVotes, Score, Scores, Unscored, number
+from eirene.text.refusals import opens_as_refusal
+
+_SAID = 0.5
+"""Error score of an argument under which it counts as said, of a sentence under which it counts as supported."""
+
+_SURE = 0.2
+"""Error score of one sentence or argument under which there is nothing to gain: it is supported, or said."""
+_SURER = 0.1
+"""How much the error of one argument must change to count: 0.03 to 0.01 is no gain, 0.51 to 0.54 no harm."""
+
+_SLACK = 1e-9
+"""Keeps 0.12 - 0.10 from counting as more than 0.02."""
+
+Test = Literal["unusable", "unmeasured", "harm", "pairwise", "gain", "gain-unmeasured"]
+
+
+@dataclass(frozen=True, slots=True)
+class Verdict:
+    """The gate's decision, the test that made it, and the reason in one sentence."""
+
+    accept: bool
+    test: Test
+    why: str
+
+
+@dataclass(frozen=True, slots=True)
+class _Change:
+    name: str
+    before: Score
+    after: Score
+
+    fine: float = 0.0
+    of_arguments: bool = False
+
+    @property
+    def difference(self) -> float | None:
+        """After minus before: positive is worse; under `fine` all is as good. None where either is unscored."""
+        before, after = number(self.before), number(self.after)
+        return None if before is None or after is None else max(after, self.fine) - max(before, self.fine)
+
+    @property
+    def gain(self) -> float:
+        """By how much it got better, 0 where it did not; of one sentence or argument down to `_SURE` alone."""
+        before, after = number(self.before), number(self.after)
+        floor = _SURE if self.fine else 0.0
+        return 0.0 if before is None or after is None else max(before, floor) - max(after, floor)
+
+    def slack(self, tolerance: float) -> float:
+        """By how much it may get worse: what is one sentence's or argument's, and was faulty before, by a little."""
+        return max(tolerance, _SURER) if self.fine else tolerance
+
+    def __str__(self) -> str:
+        return f"{self.name} {_shown(self.before)} -> {_shown(self.after)}"
+
+
+def judge(
+    before: Mapping[str, Scores],
+    after: Mapping[str, Scores],
+    *,
+    gain_measurable: bool,
+    settings: LoopSettings,
+    mended: Sequence[str] = (),
+    without_errors: Mapping[str, Scores] = MappingProxyType({}),
+    pairwise: PairVotes | None = None,
+) -> Verdict:
+    """Compares the best text's scores with the candidate's, detector by detector.
+
+    `mended`: faults of the best text that the candidate took out, as the checks found them; each is a gain.
+    `without_errors`: the scores of the best text without what those faults made false. An argument that it does not say
+    was not said.
+
+    `gain_measurable` is False where the scores can only show what was kept (nothing given, no critique, no judge).
+    A score that the best text has and the candidate has not counts as harm that cannot be ruled out. `pairwise`: the
+    votes of the pairwise judge where it was asked. They tell of harm, and of gain in place of the scores; without a
+    readable one nothing is accepted. In mode human a rewrite that does what the notes ask needs no majority.
+    """
+    harm = harm_by_scores(before, after, settings=settings, mended=mended, without_errors=without_errors)
+    if harm is not None:
+        return harm
+    gains_otherwise = bool(mended) or settings.mode == "human"
+    if pairwise is not None and not (pairwise.outcome == "no gain" and gains_otherwise):
+        return _by_votes(pairwise)
+    gain = _gain(list(_changes(before, after)), before, after, settings) if gain_measurable else None
+    if mended:
+        return Verdict(True, "gain", f"faults were corrected ({_kinds(mended)}), and no deciding score is worse")
+    if gain is not None:
+        return gain
+    accept = settings.when_gain_unmeasured == "accept"
+    said = "accepted" if accept else "kept out"
+    return Verdict(accept, "gain-unmeasured", f"no harm found, and nothing to measure a gain with: {said}")
+
+
+def harm_by_scores(
+    before: Mapping[str, Scores],
+    after: Mapping[str, Scores],
+    *,
+    settings: LoopSettings,
+    mended: Sequence[str] = (),
+    without_errors: Mapping[str, Scores] = MappingProxyType({}),
+) -> Verdict | None:
+    """The verdict against a candidate whose scores tell of harm, or cannot rule it out; None where there is none.
+
+    `mended` and `without_errors` are what `judge` takes: what nothing but a mended falsehood said can go without
+    harm. Where a fault is mended, the worst argument's score may have been the fault's: each is looked at by itself.
+    """
+    changes = list(_changes(before, after))
+    compared = [c for c in changes if not (mended and c.fine and c.of_arguments)]
+    said = {name: _said_by(scores, without_errors.get(name)) for name, scores in before.items()}
+    return _unmeasured(changes) or _worse(compared, said, after, settings)
+
+
+def _said_by(scores: Scores, rest: Scores | None) -> Scores:
+    """The scores of a text with the coverage of its arguments without its errors, where that is worse."""
+    if rest is None or not scores.arguments:
+        return scores
+    covered = {(a.group, a.n): number(a.coverage) for a in rest.arguments}
+    arguments = []
+    for a in scores.arguments:
+        whole, part = number(a.coverage), covered.get((a.group, a.n))
+        is_worse = whole is not None and part is not None and part > whole
+        arguments.append(a.model_copy(update={"coverage": part}) if is_worse else a)
+    return scores.model_copy(update={"arguments": tuple(arguments)})
+
+
+def _by_votes(votes: PairVotes) -> Verdict:
+    said = {
+        "better": "the pairwise judge prefers the rewrite in both orders",
+        "harm": "the pairwise judge finds harm",
+        "no gain": "the pairwise judge does not prefer the rewrite in both orders",
+        "unscored": "the pairwise judge could not tell",
+    }
+    return Verdict(votes.outcome == "better", "pairwise", f"{said[votes.outcome]}: {votes.why}")
+
+
+def _unmeasured(changes: Sequence[_Change]) -> Verdict | None:
+    """Harm that cannot be ruled out: a score that was lost, or none at all."""
+    lost = [c for c in changes if not isinstance(c.before, Unscored) and isinstance(c.after, Unscored)]
+    if lost:
+        return Verdict(False, "unmeasured", f"harm cannot be ruled out: {lost[0]}")
+    if any(c.difference is not None for c in changes):
+        return None
+    nothing = f"no detector could compare the rewrite with the text before it{_why_unscored(changes)}"
+    return Verdict(False, "unmeasured", nothing)
+
+
+def _worse(
+    changes: Sequence[_Change], before: Mapping[str, Scores], after: Mapping[str, Scores], settings: LoopSettings
+) -> Verdict | None:
+    worst = max(changes, key=lambda c: (c.difference or 0.0) - c.slack(settings.tolerance), default=None)
+    if worst is not None and (worst.difference or 0.0) > worst.slack(settings.tolerance) + _SLACK:
+        return Verdict(False, "harm", f"worse than before: {worst}")
+    gone = next(_gone(before, after, settings.tolerance), None)
+    return None if gone is None else Verdict(False, "harm", f"an argument is lost: {gone}")
+
+
+def _gain(
+    changes: Sequence[_Change], before: Mapping[str, Scores], after: Mapping[str, Scores], settings: LoopSettings
+) -> Verdict:
+    gained = next(_gained(before, after, settings.min_gain), None)
+    if gained is not None:
+        return Verdict(True, "gain", f"a missing argument is said now, and no deciding score is worse: {gained}")
+    best = max((c for c in changes if c.difference is not None), key=lambda c: c.gain)
+    if best.gain >= settings.min_gain - _SLACK and best.gain > 0:
+        kept = f" by more than {settings.tolerance:g}" if settings.tolerance else ""
+        return Verdict(True, "gain", f"better than before, and no deciding score is worse{kept}: {best}")
+    return Verdict(False, "gain", f"no deciding score is better by {settings.min_gain:g}: the best is {best}")
+
+
+def _kinds(mended: Sequence[str]) -> str:
+    """By which checks faults were found mended; the words, which are the draft's, stand in the record alone."""
+    return ", ".join(dict.fromkeys(text.partition(":")[0] for text in mended))
+
+
+def _changes(before: Mapping[str, Scores], after: Mapping[str, Scores]) -> Iterator[_Change]:
+    for name, old in before.items():
+        new = after.get(name) or Scores.none("not scored")
+        said = [argument.coverage for argument in old.arguments]
+        held = [sentence.hallucination for sentence in old.sentences]
+        yield _Change(f"{name} coverage", old.coverage, new.coverage, _fine(old.coverage, said), of_arguments=True)
+        yield _Change(f"{name} hallucination", old.hallucination, new.hallucination, _fine(old.hallucination, held))
+
+
+def _fine(whole: Score, parts: Sequence[Score]) -> float:
+    """Under which score an answer is fine: where it is that of its worst sentence or argument, 0.5, as one is there.
+
+    A sentence that goes from 0.01 to 0.03 is as well supported as before. A share (of polls, of sentences) is not.
+    """
+    scored = [value for part in parts if (value := number(part)) is not None]
+    return _SAID if scored and number(whole) == max(scored) else 0.0
+
+
+def _gone(before: Mapping[str, Scores], after: Mapping[str, Scores], tolerance: float) -> Iterator[_Change]:
+    """Arguments that turned from said to missing: a score that is the worst argument's does not show these."""
+    for change in _arguments(before, after):
+        said, missing = number(change.before), number(change.after)
+        if (
+            said is not None
+            and missing is not None
+            and said < _SAID <= missing
+            and missing - said > max(tolerance, _SURER)
+        ):
+            yield change
+
+
+def _gained(before: Mapping[str, Scores], after: Mapping[str, Scores], min_gain: float) -> Iterator[_Change]:
+    """Arguments that are said now, and were not or not as surely before, whichever is the worst one."""
+    for change in _arguments(before, after):
+        missing, said = number(change.before), number(change.after)
+        if said is not None and missing is not None and said < _SAID and missing - said >= max(min_gain, _SURER):
+            yield change
+
+
+def _arguments(before: Mapping[str, Scores], after: Mapping[str, Scores]) -> Iterator[_Change]:
+    for name, old in before.items():
+        new = after.get(name) or Scores.none("not scored")
+        then = {(a.group, a.n): a.coverage for a in new.arguments}
+        for a in old.arguments:
+            now = then.get((a.group, a.n), a.coverage)
+            yield _Change(f"{name} coverage of {a.group} {a.n}", a.coverage, now)
+
+
+def _why_unscored(changes: Sequence[_Change]) -> str:
+    """The first reason that a detector gives for having no score of the text before, in brackets; or ""."""
+    reasons = (c.before.unscored for c in changes if isinstance(c.before, Unscored))
+    return next((f" ({reason})" for reason in reasons), "")
+
+
+def _shown(score: Score) -> str:
+    value = number(score)
+    return f"unscored ({score.unscored})" if isinstance(score, Unscored) else f"{value:.2f}"
+
+
+_TIMES, _MORE = 4, 4_000
+"""A rewrite may have so many times the characters of the answer, or so many more: a model that runs on would have the
+detectors read for minutes what nobody wants to read."""
+
+
+def unusable(candidate: str, *, answer: str, best: str, rejected: Iterable[str]) -> str | None:
+    """Why `candidate` is a rejected round without any score, or None if it may be scored.
+
+    `answer` is the original, `best` the text that was to be rewritten.
+    """
+    if not candidate.strip():
+        return "the rewrite is empty"
+    most = max(_TIMES * len(answer), len(answer) + _MORE)
+    if len(candidate) > most:
+        return f"the rewrite has {len(candidate)} characters; for an answer of {len(answer)} at most {most} are read"
+    if candidate.strip() == best.strip():
+        return "the refiner returned the text unchanged"
+    if any(candidate.strip() == r.strip() for r in rejected):
+        return "the rewrite repeats one that was already rejected"
+    # Only a text that does not share it with the original: an answer about refusals may well begin so.
+    if opens_as_refusal(candidate) and not opens_as_refusal(best):
+        return "the reply is a refusal, not a rewrite"
+    return None
