@@ -37,7 +37,8 @@ def check_address(url: str, *, name: str = "base_url") -> str:
     if not is_address:
         said = " ".join(redacted(url.strip(), secrets_in_url(url.strip())).split())
         raise InputError(
-            f"{name} must be the http:// or https:// address of a server, such as http://HOST:PORT/v1, got {said[:200]!r}",
+            f"{name} must be the http:// or https:// address of a server, such as http://HOST:PORT/v1, "
+            f"got {said[:200]!r}",
             field="base_url",
         )
     return url

@@ -175,8 +175,8 @@ def _init(provider: str, model: str, arguments: Mapping[str, Any]) -> BaseChatMo
     except Exception as error:
         if diagnose(error) is not None:  # by the environment: a client reads its address when it is made
             raise InputError(
-                f"{_address_name(provider)} must be the http:// or https:// address of a server, such as http://HOST:PORT/v1: "
-                f"{_shown(error, arguments)}",
+                f"{_address_name(provider)} must be the http:// or https:// address of a server, such as "
+                f"http://HOST:PORT/v1: {_shown(error, arguments)}",
                 field="base_url",
             ) from None
         if not _speaks_of_key(str(error)):

@@ -7,10 +7,10 @@ and `new` are the new one.
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from itertools import accumulate, groupby
-from typing import Literal, TypeVar
+from itertools import groupby
+from typing import Literal
 
 from eirene.core.records import EditDecision, Round
 from eirene.text.edits import SentenceEdit, WordEdit, sentence_edits
@@ -19,13 +19,10 @@ from eirene.text.edits.words import shared_runs
 from eirene.text.matching import Span
 from eirene.text.quoting import quoted
 
-_Entry = TypeVar("_Entry")
 Kind = Literal["same", "gone", "new"]
 DiffLineKind = Literal["same", "gone", "new", "changed", "moved away", "moved here"]
-_CALM_RUN = 6  # calm entries in a row up to which all are shown; of more, the middle is counted
-_LITTLE = 0.25  # under this share of the original a comparison tells little: it is a list of all that went and came
-_FEW, _MANY = 8, 30  # changed sentences that are shown of a rewrite that shares little, and of any other
-_DRAWN = 40  # changed sentences that a page shows before it folds the rest
+CALM_RUN = 6  # calm entries in a row up to which all are shown; of more, the middle is counted
+_DRAWN = 40  # changed sentences that are shown before the rest is folded
 SIGNS: Mapping[DiffLineKind, str] = {
     "same": "", "changed": "~", "gone": "−", "moved away": "−", "new": "+", "moved here": "+"
 }  # fmt: skip
@@ -45,10 +42,20 @@ class DiffPiece:
 
 @dataclass(frozen=True, slots=True)
 class DiffLine:
-    """One sentence of the comparison, white space around it included."""
+    """One sentence of the comparison, white space around it included.
+
+    `faults`: the words for what was wrong with it in the original; `missing` for one that was not in it.
+    """
 
     kind: DiffLineKind
     pieces: tuple[DiffPiece, ...]
+    faults: tuple[str, ...] = ()
+
+    def done(self, piece: DiffPiece) -> str:
+        """What was done to a piece of the line, in words; "" for nothing."""
+        if self.kind in ("moved away", "moved here"):
+            return "moved from here" if self.kind == "moved away" else "moved to here"
+        return {"same": "", "gone": "removed", "new": "added"}[piece.kind]
 
 
 def diff(old: str, new: str) -> tuple[DiffLine, ...]:
@@ -115,14 +122,6 @@ def _pieces(runs: Iterable[tuple[str, str]]) -> Iterator[DiffPiece]:
         yield from [DiffPiece("new", new)] if new else []
 
 
-@dataclass(frozen=True, slots=True)
-class ShownDiff:
-    """The lines to show, a number where so many unchanged ones are left out, and a note on what is not shown."""
-
-    lines: tuple[DiffLine | int, ...]
-    note: str
-
-
 def changes_in_words(lines: Sequence[DiffLine]) -> str:
     """`1 sentence added, 2 reworded`; "" where no sentence changed."""
     counts = Counter(line.kind for line in lines)
@@ -134,23 +133,8 @@ def changes_in_words(lines: Sequence[DiffLine]) -> str:
     return ", ".join([first, *(f"{n:,} {word}" for n, word in more)])
 
 
-def shown_diff(lines: Sequence[DiffLine]) -> ShownDiff:
-    """The comparison without the middle of long unchanged runs, cut where a rewrite is long or shares little."""
-    share = _shared(lines)
-    changed = sum(line.kind != "same" for line in lines)
-    most = _FEW if share < _LITTLE else _MANY
-    note = ""
-    if changed > most:
-        end = list(accumulate(int(line.kind != "same") for line in lines)).index(most + 1)
-        lines = lines[:end]
-        note = f"The rewrite shares {share:.0%} of the original with it. " if share < _LITTLE else ""
-        note += f"Of {changed:,} changed sentences the first {most} are shown."
-    found = calmed(lines, _is_same)
-    return ShownDiff(tuple(found), note)
-
-
 def folds(lines: Sequence[DiffLine]) -> Iterator[tuple[str, list[DiffLine]]]:
-    """The lines in runs for a page: with the title of a fold, or with "" where they are open. Nothing is left out."""
+    """The lines in runs: with the title of a fold, or with "" where they are open. Nothing is left out."""
     shown: list[DiffLine] = []
     for title, run in _runs(lines):
         if not title:
@@ -164,10 +148,10 @@ def folds(lines: Sequence[DiffLine]) -> Iterator[tuple[str, list[DiffLine]]]:
 
 def _runs(lines: Sequence[DiffLine]) -> Iterator[tuple[str, list[DiffLine]]]:
     drawn = 0
-    for is_same, group in groupby(lines, key=_is_same):
+    for is_same, group in groupby(lines, key=lambda line: line.kind == "same"):
         run = list(group)
         if is_same:
-            ends = 2 if len(run) > _CALM_RUN else len(run)
+            ends = 2 if len(run) > CALM_RUN else len(run)
             yield "", run[:ends]
             yield "unchanged sentences", run[ends : max(ends, len(run) - 2)]
             yield "", run[max(ends, len(run) - 2) :]
@@ -176,33 +160,6 @@ def _runs(lines: Sequence[DiffLine]) -> Iterator[tuple[str, list[DiffLine]]]:
         drawn += len(run)
         yield "", run[:room]
         yield "more changed sentences", run[room:]
-
-
-def calmed(entries: Sequence[_Entry], is_calm: Callable[[_Entry], bool]) -> Iterator[_Entry | int]:
-    """The entries, with the middle of a long run of calm ones replaced by its length."""
-    for calm, group in groupby(entries, key=is_calm):
-        run = list(group)
-        if not calm or len(run) <= _CALM_RUN:
-            yield from run
-            continue
-        yield from run[:2]
-        yield len(run) - 4
-        yield from run[-2:]
-
-
-def _is_same(line: DiffLine) -> bool:
-    return line.kind == "same"
-
-
-def _shared(lines: Sequence[DiffLine]) -> float:
-    """The share of the old text's characters that stand in the new one."""
-    sizes = Counter[str]()
-    for line in lines:
-        moved = line.kind == "moved away"
-        for piece in line.pieces:
-            sizes["same" if moved else piece.kind] += len(piece.text)
-    old = sizes["same"] + sizes["gone"]
-    return sizes["same"] / old if old else 0.0
 
 
 _LONGEST = 200

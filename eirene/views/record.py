@@ -6,11 +6,11 @@ The maps of words that a record's scores hold: which words of the given went int
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from eirene.core.history import HistoryTurn
 from eirene.core.records import Item, Record
-from eirene.views.diff import DiffLine, DiffLineKind, ShownEdit, diff, edits_taken, edits_undone
+from eirene.views.diff import DiffLine, ShownEdit, diff, edits_taken, edits_undone
 from eirene.views.facts import PolledText, ScoreRow, compared_texts, last_candidate, polled_texts, rewrites, score_table
 from eirene.views.outcome import (
     Bearing,
@@ -27,29 +27,6 @@ from eirene.views.outcome import (
 )
 from eirene.views.salience import ShownMap, word_maps
 from eirene.views.verification import RecordClaims, Verified, claims_of
-
-
-@dataclass(frozen=True, slots=True)
-class ShownPiece:
-    """A run of text and what was done to it: `removed`, `added`, `moved from here`, `moved to here`, or "" for nothing.
-
-    Pieces lose nothing: all but those that were added or moved here, joined, are the original.
-    """
-
-    what: str
-    text: str
-
-
-@dataclass(frozen=True, slots=True)
-class ShownLine:
-    """A sentence of the comparison; `kind` is `same`, `changed`, `new`, `gone`, `moved here` or `moved away`.
-
-    `faults`: the words for what was wrong with it in the original; `missing` for one that was not in it.
-    """
-
-    kind: DiffLineKind
-    pieces: tuple[ShownPiece, ...]
-    faults: tuple[str, ...]
 
 
 @dataclass(frozen=True, slots=True)
@@ -73,7 +50,7 @@ class RecordView:
     """
 
     summary: str
-    diff: tuple[ShownLine, ...]
+    diff: tuple[DiffLine, ...]
     now_said: tuple[str, ...]
     undone: tuple[tuple[int, ShownEdit], ...]
     open: tuple[ShownOpen, ...]
@@ -103,7 +80,7 @@ def view_of(
     arguments = tuple(arguments_of(record, GivenTexts(item, bearing)))
     return RecordView(
         summary=summary_of(record, lines),
-        diff=tuple(_line(line, found.of(line)) for line in lines),
+        diff=tuple(replace(line, faults=found.of(line)) for line in lines),
         now_said=tuple(now_said(record, arguments)),
         undone=tuple((n, edit) for n, r in enumerate(record.rounds, start=1) for edit in edits_undone(r)),
         open=tuple(still_open(record, critiques, arguments)),
@@ -117,15 +94,6 @@ def view_of(
         maps=tuple(word_maps(record, item)),
         claims=None if verified is None else claims_of(record, item, verified),
     )
-
-
-def _line(line: DiffLine, faults: tuple[str, ...]) -> ShownLine:
-    names = {
-        "same": "",
-        "gone": "moved from here" if line.kind == "moved away" else "removed",
-        "new": "moved to here" if line.kind == "moved here" else "added",
-    }
-    return ShownLine(line.kind, tuple(ShownPiece(names[p.kind], p.text) for p in line.pieces), faults)
 
 
 def _rounds(record: Record) -> Iterator[ShownRound]:

@@ -32,19 +32,20 @@ const unseen = (said) => make("span", "unseen", said);
 const folded = (title, ...children) => make("details", "", make("summary", "", title), ...children);
 const hidden = (element) => { element.setAttribute("aria-hidden", "true"); return element; };
 const drawFault = (word) => make("strong", `fault ${(words[word] ?? words.incomplete)[0]}`, word);
-const isNew = (what) => what === "added" || what === "moved to here";
 
-function drawPiece([what, said]) {
+const DONE = { gone: "removed", new: "added", "moved away": "moved from here", "moved here": "moved to here" };
+
+function drawPiece([kind, said], line) {
   const shown = said.trim();
-  if (!what || !shown) return [said];
+  if (kind === "same" || !shown) return [said];
   const at = said.indexOf(shown);
-  return [said.slice(0, at), make(isNew(what) ? "ins" : "del", "", unseen(`[${what}: `), shown, unseen("]")), said.slice(at + shown.length)];
+  return [said.slice(0, at), make(kind === "new" ? "ins" : "del", "", unseen(`[${DONE[line] ?? DONE[kind]}: `), shown, unseen("]")), said.slice(at + shown.length)];
 }
 
 const SIGNS = { same: "", changed: "~", gone: "−", "moved away": "−", new: "+", "moved here": "+" };
 
 function drawLine([kind, pieces, faults]) {
-  const beside = make("div", "", paragraph("text", ...pieces.flatMap(drawPiece)));
+  const beside = make("div", "", paragraph("text", ...pieces.flatMap((piece) => drawPiece(piece, kind))));
   if (kind.startsWith("moved")) beside.append(hidden(make("span", "dim", kind === "moved here" ? "moved to here" : "moved from here")));
   if (faults.length && kind !== "moved here") beside.append(make("span", "was", make("span", "dim", "found"), ...faults.map(drawFault)));
   return make("li", `d-${kind.replace(" ", "-")}`, hidden(make("span", "sign", SIGNS[kind])), beside);
@@ -212,7 +213,7 @@ function drawBody(at) {
   parts.push(paragraph("", statusWords), paragraph("dim", `Why: ${why}`));
   if (error) parts.push(paragraph("note failed", error));
   parts.push(...said.map((line) => paragraph("", line)));
-  const now = diff.flatMap(([, pieces]) => pieces.filter(([what]) => !what || isNew(what)).map(([, words]) => words)).join("");
+  const now = diff.flatMap(([, pieces]) => pieces.filter(([piece]) => piece !== "gone").map(([, words]) => words)).join("");
   head("Answer", paragraph("text", accepted ? now : original));
   if (diff.length) head(accepted ? "What changed" : "What was tried and not accepted", ...drawDiff(diff));
   if (undone.length) head("What was undone, and why", points(undone.map(([round, [what, reason, check]]) =>

@@ -15,7 +15,7 @@ from eirene.core.grounding import lacks_grounding
 from eirene.core.history import HistoryTurn
 from eirene.core.records import Record, Round
 from eirene.text.quoting import one_line
-from eirene.views.diff import DiffLine, DiffLineKind, calmed, diff, edits_taken, edits_undone, shown_diff
+from eirene.views.diff import CALM_RUN, DiffLine, DiffLineKind, diff, edits_taken, edits_undone, folds
 from eirene.views.facts import (
     ADVISORY,
     HOW_TO_GIVE,
@@ -131,13 +131,15 @@ def critique_table(critique: Critique, counts: Sequence[tuple[int, int]] = ()) -
         table.add_column(justify="right", no_wrap=True)
     table.add_column(overflow="fold")
     judged = [(sentence, verdict_of(sentence)) for sentence in critique.sentences]
-    for entry in calmed(judged, lambda entry: not entry[1].faults and not entry[1].gaps):
-        if isinstance(entry, int):
-            rest = Text(f"({entry} more complete sentences)", style="dim italic")
-            table.add_row(*[""] * (len(table.columns) - 1), rest)
-            continue
-        for row in _rows(*entry, counts):
-            table.add_row(*row)
+    for is_calm, group in groupby(judged, key=lambda entry: not entry[1].faults and not entry[1].gaps):
+        run = list(group)
+        ends = 2 if is_calm and len(run) > CALM_RUN else len(run)
+        for n, entry in enumerate([*run[:ends], *run[max(ends, len(run) - 2) :]]):
+            if n == ends:
+                rest = Text(f"({len(run) - 4} more complete sentences)", style="dim italic")
+                table.add_row(*[""] * (len(table.columns) - 1), rest)
+            for row in _rows(*entry, counts):
+                table.add_row(*row)
     return table
 
 
@@ -199,14 +201,16 @@ def _diff(old: str, new: str) -> RenderableType:
     table = Table.grid(padding=(0, 1, 0, 0))
     table.add_column(no_wrap=True)
     table.add_column(overflow="fold")
-    shown = shown_diff(diff(old, new))
-    for entry in shown.lines:
-        if isinstance(entry, int):
-            table.add_row("", Text(f"({entry} unchanged sentences)", style="dim italic"))
+    for title, run in folds(diff(old, new)):
+        if title and run[0].kind != "same":
+            return Group(table, Text(f"More sentences changed. {_WHOLE}", style="dim italic"))
+        if title:
+            table.add_row("", Text(f"({title})", style="dim italic"))
             continue
-        style = {"+": "green", "-": "red"}.get(_SIGN[entry.kind], "")
-        table.add_row(Text(_SIGN[entry.kind], style=f"bold {style}"), _line(entry))
-    return Group(table, Text(f"{shown.note} {_WHOLE}", style="dim italic")) if shown.note else table
+        for line in run:
+            style = {"+": "green", "-": "red"}.get(_SIGN[line.kind], "")
+            table.add_row(Text(_SIGN[line.kind], style=f"bold {style}"), _line(line))
+    return table
 
 
 def _line(line: DiffLine) -> Text:

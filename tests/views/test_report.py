@@ -39,7 +39,7 @@ def test_every_record_is_in_the_page_with_all_that_it_shows() -> None:
     assert index[0][5:] == ["1 sentence added, 1 removed", 0.6, 0.1, 0.9, 0.2, []]
     about, summary, lines, now_said, _, still, critiques, columns, scores, _, _, arguments, rounds, _, _ = details[0]
     pieces = [piece for line in lines for piece in line[1]]
-    assert "".join(words for what, words in pieces if what != "removed") == records[0].answer
+    assert "".join(words for kind, words in pieces if kind != "gone") == records[0].answer
     assert summary == index[0][5] and len(now_said) == 1 and still == []
     assert critiques[0][3][1][5] == "nnyb"
     assert columns == ["before", "after"]
@@ -53,10 +53,10 @@ def test_every_record_is_in_the_page_with_all_that_it_shows() -> None:
 
 def test_the_diff_loses_nothing_of_either_text() -> None:
     result = record("accepted")
-    pieces = [piece for line in view_of(result).diff for piece in line.pieces]
+    pieces = [(line.done(piece), piece.text) for line in view_of(result).diff for piece in line.pieces]
     new, gone = ("added", "moved to here"), ("removed", "moved from here")
-    assert "".join(p.text for p in pieces if p.what not in new) == result.original
-    assert "".join(p.text for p in pieces if p.what not in gone) == result.answer
+    assert "".join(text for done, text in pieces if done not in new) == result.original
+    assert "".join(text for done, text in pieces if done not in gone) == result.answer
 
 
 def test_means_and_counts_by_status_stand_on_top() -> None:

@@ -96,7 +96,7 @@ def _rounded(value: float | None) -> float | None:
 def _details(record: Record) -> list[Any]:
     """What is shown of a record beside those of the other modes."""
     view = view_of(record)
-    lines = [[line.kind, [[p.what, p.text] for p in line.pieces], _named(line.faults)] for line in view.diff]
+    lines = [[line.kind, [[line.done(p), p.text] for p in line.pieces], _named(line.faults)] for line in view.diff]
     found = [
         [s.n, [[style_of(f.word), f.word, list(f.reasons)] for f in s.faults],
          [[style_of(g.label), g.label, g.text] for g in s.gaps]]

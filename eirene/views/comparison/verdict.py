@@ -16,7 +16,8 @@ Json = Mapping[str, Any]
 FEWEST_ITEMS = 6
 """On fewer, no difference is called better or worse."""
 _KINDS = ("share", "penalty", "score")  # the judge's come first: they are independent of the gate
-_FEW_NAMED = 2
+_MOST_TOLD, _MOST_OPEN = 3, 2
+"""Pairs that are named; of more their number is given."""
 
 
 def verdict(summary: Json) -> str:
@@ -28,13 +29,14 @@ def verdict(summary: Json) -> str:
             "No difference can be told: no error was measured that two modes share. Give perspectives or context with "
             "each item, or name a judge (--judge)."
         )
-    beaten, mixed, open_ = _sorted(summary["pairs"])
-    if not beaten and not mixed:
+    told, open_ = _clauses(summary["pairs"])
+    if not told:
         modes = summary["modes"]
         which = f"{modes[0]} and {modes[1]}" if len(modes) == 2 else f"the {len(modes)} modes"
         return f"No difference between {which} can be told{_why_open(summary)}."
-    clauses = [*_beats(beaten), *mixed, *_open(open_)]
-    return "; ".join(clauses) + "."
+    rest = len(told) - _MOST_TOLD
+    more = [f"{rest} other pair{' differs' if rest == 1 else 's differ'}, too"] if rest > 0 else []
+    return "; ".join([*told[:_MOST_TOLD], *more, *_open(open_)]) + "."
 
 
 def _why_open(summary: Json) -> str:
@@ -75,76 +77,41 @@ def _deciding(pair: Json) -> list[Json]:
     ]
 
 
-Beaten = dict[str, list[tuple[str, list[Json]]]]
-
-
-def _sorted(pairs: Sequence[Json]) -> tuple[Beaten, list[str], list[tuple[str, str]]]:
-    """The losers of each winner with the errors that are lower; clauses of pairs where each is better at something;
-    pairs that are open."""
-    beaten: Beaten = {}
-    mixed: list[str] = []
-    open_: list[tuple[str, str]] = []
+def _clauses(pairs: Sequence[Json]) -> tuple[list[str], list[str]]:
+    """Who beats whom, or is better at some errors and worse at others; and the names of pairs that are open."""
+    told, open_ = [], []
     for pair in pairs:
-        lines = _deciding(pair)
+        lines, a, b = _deciding(pair), pair["a"], pair["b"]
         better, worse = ([d for d in lines if d["verdict"] == said] for said in ("better", "worse"))
-        a, b = pair["a"], pair["b"]
         if better and worse:
-            mixed.append(f"{a} against {b} is mixed: {_by(better)}, but {_by(worse, higher=True)}")
-        elif better:
-            beaten.setdefault(a, []).append((b, better))
-        elif worse:
-            beaten.setdefault(b, []).append((a, worse))
+            told.append(f"{a} against {b} is mixed: {_by(better, 'lower')}, but {_by(worse, 'higher')}")
+        elif better or worse:
+            winner, loser = (a, b) if better else (b, a)
+            told.append(f"{winner} beats {loser}: {_by(better or worse, 'lower')}")
         else:
-            open_.append((b, a))
-    return beaten, mixed, open_
+            open_.append(f"between {b} and {a}")
+    return told, open_
 
 
-def _largest(lines: Sequence[Json]) -> Json:
-    kind = next(kind for kind in _KINDS if any(d["kind"] == kind for d in lines))
-    return max((d for d in lines if d["kind"] == kind), key=_size)
-
-
-def _size(line: Json) -> float:
-    return abs(float(line["difference"]["value"]))
-
-
-def _by(lines: Sequence[Json], *, higher: bool = False) -> str:
+def _by(lines: Sequence[Json], way: str) -> str:
     """The largest of the differences, as a size with its interval."""
-    return _said(_largest(lines), f"{'higher' if higher else 'lower'} by")
+    kind = next(kind for kind in _KINDS if any(d["kind"] == kind for d in lines))
+    line = max((d for d in lines if d["kind"] == kind), key=lambda d: abs(float(d["difference"]["value"])))
+    return f"{measure_name(line)} {way} by {_size(line['difference'], min(2, digits_of(line['measure'])))}"
 
 
-def _said(line: Json, how: str) -> str:
-    found = line["difference"]
-    ends = sorted(abs(found[end]) for end in ("low", "high"))
-    value, low, high = (rounded(number, min(2, digits_of(line["measure"]))) for number in (_size(line), *ends))
-    return f"{measure_name(line)} {how} {value} [{low}, {high}]"
+def _size(found: Json, digits: int = 2) -> str:
+    """A difference without its sign, with its interval."""
+    low, high = sorted(abs(found[end]) for end in ("low", "high"))
+    value, low, high = (rounded(number, digits) for number in (abs(found["value"]), low, high))
+    return f"{value} [{low}, {high}]"
 
 
-def _beats(beaten: Beaten) -> Iterator[str]:
-    winners = sorted(reversed(beaten.items()), key=lambda entry: -len(entry[1]))
-    for winner, losers in winners[:_FEW_NAMED]:
-        names = [loser for loser, _ in losers]
-        leads = [_largest(lines) for _, lines in losers]
-        if len(losers) == 1:
-            yield f"{winner} beats {names[0]}: {_by(losers[0][1])}"
-        elif len(losers) == _FEW_NAMED or len({line["label"] for line in leads}) > 1:
-            yield f"{winner} beats " + _joined([f"{loser} ({_by(lines)})" for loser, lines in losers])
-        else:
-            yield f"{winner} beats {_joined(names)}: {_said(min(leads, key=_size), 'lower by at least')}"
-    rest = sum(len(losers) for _, losers in winners[_FEW_NAMED:])
-    if rest:
-        yield f"{rest} other pair{' differs' if rest == 1 else 's differ'}, too"
-
-
-def _open(pairs: Sequence[tuple[str, str]]) -> Iterator[str]:
-    if len(pairs) > _FEW_NAMED:
+def _open(pairs: Sequence[str]) -> Iterator[str]:
+    if len(pairs) > _MOST_OPEN:
         yield f"in the other {len(pairs)} pairs no difference can be told"
     elif pairs:
-        yield f"{_joined([f'between {a} and {b}' for a, b in pairs])} no difference can be told"
-
-
-def _joined(names: Sequence[str]) -> str:
-    return " and ".join([", ".join(names[:-1]), names[-1]] if len(names) > 1 else names)
+        yield f"{' and '.join(pairs)} no difference can be told"
 
 
 def _alone(summary: Json) -> str:
@@ -157,10 +124,8 @@ def _alone(summary: Json) -> str:
         return f"One mode, {mode}; no change of the original answers' errors can be told."
     best = max(told, key=lambda s: abs(s["change"]["value"]))
     change = best["change"]
-    ends = sorted(abs(change[end]) for end in ("low", "high"))
-    value, low, high = (rounded(number, 2) for number in (abs(change["value"]), *ends))
     way = "lower" if change["value"] < 0 else "higher"
-    return f"One mode, {mode}: {measure_name(best)} {way} than in the original answers by {value} [{low}, {high}]."
+    return f"One mode, {mode}: {measure_name(best)} {way} than in the original answers by {_size(change)}."
 
 
 def _is_told(change: Json) -> bool:
