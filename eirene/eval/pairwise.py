@@ -8,8 +8,7 @@ from __future__ import annotations
 
 import asyncio
 import re
-from collections.abc import Mapping, Sequence
-from contextlib import aclosing
+from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING, Literal, cast
 
@@ -23,13 +22,13 @@ from eirene.eval.base import Pair
 from eirene.eval.detectors.judge import (
     PAIRWISE_JSON_PROMPT,
     Section,
+    asked_often,
     cleaned,
     fenced,
     pairwise_form,
     question_sections,
 )
 from eirene.models.chat import ChatModel, Sampling
-from eirene.models.drawing import draw_replies
 from eirene.models.replies import Reply
 from eirene.models.structured import json_object
 from eirene.prompts import SHIPPED, Message, PromptSet
@@ -46,6 +45,8 @@ PAIRWISE_PROMPT = "pairwise"
 PAIRWISE_PROMPTS = (PAIRWISE_PROMPT, PAIRWISE_JSON_PROMPT)
 TEMPERATURE = 1.0
 """The model's own distribution: at 0 the votes of an order would be copies of one."""
+Draw = Callable[[Sequence[Message], Sequence[int]], Awaitable[Sequence[Reply | BackendError]]]
+"""A reply to the messages for each seed."""
 
 
 class ChatPairwise:
@@ -84,23 +85,11 @@ class ChatPairwise:
     async def compare(self, pair: Pair, *, votes: int, seed: int, meter: Meter) -> PairVotes:
         """Two requests for `votes` replies, at once; 2 * `votes` where the provider does not take `n`."""
 
-        async def one(first: Side) -> list[Reply | BackendError] | EireneError:
-            messages = pairwise_messages(pair, first=first, prompts=self.prompts)
-            replies = draw_replies(
-                self.chat,
-                messages,
-                sampling=Sampling(temperature=self._temperature, form=pairwise_form(messages, self.prompts)),
-                seeds=_seeds(seed, first, votes),
-                meter=meter,
-            )
-            try:
-                async with aclosing(replies):
-                    return [reply async for reply in replies]
-            except EireneError as error:  # no access, no credit: the other order meets it, too
-                return error
+        async def draw(messages: Sequence[Message], seeds: Sequence[int]) -> Sequence[Reply | BackendError]:
+            sampling = Sampling(temperature=self._temperature, form=pairwise_form(messages, self.prompts))
+            return await asked_often(self.chat, messages, sampling, seeds, meter)
 
-        found = await asyncio.gather(*(one(first) for first in ORDERS))
-        return _votes(self.name, votes, dict(zip(ORDERS, found, strict=True)))
+        return await _compared(pair, draw, judge=self.name, votes=votes, seed=seed, prompts=self.prompts)
 
 
 class LocalPairwise:
@@ -133,28 +122,35 @@ class LocalPairwise:
         """One call an order, which reads the prompt once for all its votes."""
         from eirene.models.local.sampling import LocalSampling
 
-        sampling = LocalSampling(temperature=self._temperature, top_p=1.0)
-        found: dict[Side, Sequence[Reply | BackendError] | EireneError] = {}
-        for first in ORDERS:
-            messages = pairwise_messages(pair, first=first, prompts=self._prompts)
+        async def draw(messages: Sequence[Message], seeds: Sequence[int]) -> Sequence[Reply]:
+            sampling = LocalSampling(temperature=self._temperature, top_p=1.0)
             if self._structured != "text":
                 form = pairwise_form(messages, self._prompts)
                 messages, sampling = form.messages, replace(sampling, grammar=form.grammar)
-            ids = self._model.encode_messages(messages)
-            try:
-                found[first] = await self._model.sample(ids, _seeds(seed, first, votes), sampling=sampling, meter=meter)
-            except EireneError as error:
-                found[first] = error
-        return _votes(self.name, votes, found)
+            return await self._model.sample(
+                self._model.encode_messages(messages), seeds, sampling=sampling, meter=meter
+            )
+
+        return await _compared(pair, draw, judge=self.name, votes=votes, seed=seed, prompts=self._prompts)
+
+
+async def _compared(pair: Pair, draw: Draw, *, judge: str, votes: int, seed: int, prompts: PromptSet) -> PairVotes:
+    """The votes of both orders, which are asked at once."""
+
+    async def one(first: Side) -> Sequence[Reply | BackendError] | EireneError:
+        seeds = [derive_seed(seed, first, n) for n in range(votes)]
+        try:
+            return await draw(pairwise_messages(pair, first=first, prompts=prompts), seeds)
+        except EireneError as error:  # no access, no credit: the other order meets it, too
+            return error
+
+    found = await asyncio.gather(*(one(first) for first in ORDERS))
+    return _votes(judge, votes, dict(zip(ORDERS, found, strict=True)))
 
 
 def _version(name: str, temperature: float, structured: Structured, prompts: PromptSet) -> str:
     names = [PAIRWISE_PROMPT, HISTORY_PROMPT] + ([] if structured == "text" else [PAIRWISE_JSON_PROMPT])
     return f"{name},prompt={prompts.digests(names)},structured={structured},t={temperature:g}"
-
-
-def _seeds(seed: int, first: Side, votes: int) -> list[int]:
-    return [derive_seed(seed, first, n) for n in range(votes)]
 
 
 def _votes(judge: str, requested: int, found: Mapping[Side, Sequence[Reply | BackendError] | EireneError]) -> PairVotes:
