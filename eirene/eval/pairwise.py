@@ -65,12 +65,9 @@ class ChatPairwise:
         'better'
     """
 
-    def __init__(
-        self, model: BaseChatModel | ChatModel, *, temperature: float = TEMPERATURE, prompts: PromptSet = SHIPPED
-    ) -> None:
+    def __init__(self, model: BaseChatModel | ChatModel, *, prompts: PromptSet = SHIPPED) -> None:
         self.prompts = prompts
         self.chat = model if isinstance(model, ChatModel) else ChatModel(model)
-        self._temperature = temperature
 
     @property
     def name(self) -> str:
@@ -79,14 +76,14 @@ class ChatPairwise:
 
     @property
     def version(self) -> str:
-        """The model, the prompts' digests, the temperature, how replies are asked for."""
-        return _version(self.name, self._temperature, self.chat.structured, self.prompts)
+        """The model, the prompts' digests, how replies are asked for."""
+        return _version(self.name, self.chat.structured, self.prompts)
 
     async def compare(self, pair: Pair, *, votes: int, seed: int, meter: Meter) -> PairVotes:
         """Two requests for `votes` replies, at once; 2 * `votes` where the provider does not take `n`."""
 
         async def draw(messages: Sequence[Message], seeds: Sequence[int]) -> Sequence[Reply | BackendError]:
-            sampling = Sampling(temperature=self._temperature, form=pairwise_form(messages, self.prompts))
+            sampling = Sampling(temperature=TEMPERATURE, form=pairwise_form(messages, self.prompts))
             return await asked_often(self.chat, messages, sampling, seeds, meter)
 
         return await _compared(pair, draw, judge=self.name, votes=votes, seed=seed, prompts=self.prompts)
@@ -95,17 +92,9 @@ class ChatPairwise:
 class LocalPairwise:
     """The pairwise judge on a local model; `hf:` backends use it."""
 
-    def __init__(
-        self,
-        model: LocalModel,
-        *,
-        temperature: float = TEMPERATURE,
-        structured: Structured = "auto",
-        prompts: PromptSet = SHIPPED,
-    ) -> None:
+    def __init__(self, model: LocalModel, *, structured: Structured = "auto", prompts: PromptSet = SHIPPED) -> None:
         self._prompts = prompts
         self._model = model
-        self._temperature = temperature
         self._structured = structured
 
     @property
@@ -115,15 +104,15 @@ class LocalPairwise:
 
     @property
     def version(self) -> str:
-        """The model, the prompts' digests, the temperature, how replies are asked for."""
-        return _version(self.name, self._temperature, self._structured, self._prompts)
+        """The model, the prompts' digests, how replies are asked for."""
+        return _version(self.name, self._structured, self._prompts)
 
     async def compare(self, pair: Pair, *, votes: int, seed: int, meter: Meter) -> PairVotes:
         """One call an order, which reads the prompt once for all its votes."""
         from eirene.models.local.sampling import LocalSampling
 
         async def draw(messages: Sequence[Message], seeds: Sequence[int]) -> Sequence[Reply]:
-            sampling = LocalSampling(temperature=self._temperature, top_p=1.0)
+            sampling = LocalSampling(temperature=TEMPERATURE, top_p=1.0)
             if self._structured != "text":
                 form = pairwise_form(messages, self._prompts)
                 messages, sampling = form.messages, replace(sampling, grammar=form.grammar)
@@ -148,9 +137,9 @@ async def _compared(pair: Pair, draw: Draw, *, judge: str, votes: int, seed: int
     return _votes(judge, votes, dict(zip(ORDERS, found, strict=True)))
 
 
-def _version(name: str, temperature: float, structured: Structured, prompts: PromptSet) -> str:
+def _version(name: str, structured: Structured, prompts: PromptSet) -> str:
     names = [PAIRWISE_PROMPT, HISTORY_PROMPT] + ([] if structured == "text" else [PAIRWISE_JSON_PROMPT])
-    return f"{name},prompt={prompts.digests(names)},structured={structured},t={temperature:g}"
+    return f"{name},prompt={prompts.digests(names)},structured={structured},t={TEMPERATURE:g}"
 
 
 def _votes(judge: str, requested: int, found: Mapping[Side, Sequence[Reply | BackendError] | EireneError]) -> PairVotes:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
 from typing import TYPE_CHECKING, Literal
 
 from eirene.core.errors import BackendError, InputError
@@ -19,6 +18,7 @@ from eirene.eval.detectors.judge import (
     asked_often,
     fenced,
     given_sections,
+    is_given,
     question_sections,
     raise_where_all_failed,
     read_verdict,
@@ -64,7 +64,7 @@ class ChainPoll:
         >>> asyncio.run(ChainPoll(judge).score(case, meter=Meter())).hallucination
         0.8
 
-    `model` is a LangChain chat model, or a `ChatModel` shared with other roles. `temperature` 1.0 is the model's own
+    `model` is a LangChain chat model, or a `ChatModel` shared with other roles. Its temperature is 1, the model's own
     distribution (the paper names none). Every case is drawn with the same seeds, and one that comes again soon (the
     original, in each round of a run) has the scores that it had.
     """
@@ -75,20 +75,15 @@ class ChainPoll:
         *,
         asks: Asks = "either",
         polls: int = POLLS,
-        temperature: float = 1.0,
-        top_p: float | None = None,
         seed: int = 0,
         prompts: PromptSet = SHIPPED,
     ) -> None:
         if polls < QUORUM:
             raise InputError(f"polls must be at least {QUORUM}, the quorum, got {polls}", field="polls")
-        if temperature == 0:
-            logger.warning("at temperature 0 all polls are alike, and their share is 0 or 1; use 1.0")
         self._chat = model if isinstance(model, ChatModel) else ChatModel(model)
         self.prompts = prompts
         self._asks: Asks = asks
         self._polls = polls
-        self._sampling = Sampling(temperature=temperature, top_p=top_p)
         self._seeds = [derive_seed(seed, "poll", n) for n in range(polls)]
         self._scores: Memo[tuple[Message, ...], Scores] = Memo(_KEPT)
 
@@ -104,11 +99,11 @@ class ChainPoll:
 
     @property
     def version(self) -> str:
-        """Model, prompts, polls, temperature."""
+        """Model, prompts, polls."""
         asked: tuple[Question, ...] = ("adherence", "correctness") if self._asks == "either" else (self._asks,)
         names = [*(f"chainpoll_{name}" for name in asked), HISTORY_PROMPT]
         names += [] if self._chat.structured == "text" else [VERDICT_JSON_PROMPT]
-        how = f"structured={self._chat.structured},n={self._polls},t={self._sampling.temperature:g}"
+        how = f"structured={self._chat.structured},n={self._polls},t=1"
         return f"{self._chat.name},prompt={self.prompts.digests(names)},{how}"
 
     async def score(self, case: Case, *, meter: Meter) -> Scores:
@@ -126,7 +121,7 @@ class ChainPoll:
         )
 
     async def _poll(self, messages: tuple[Message, ...], question: Question, meter: Meter) -> Scores:
-        sampling = replace(self._sampling, form=verdict_form(messages, self.prompts))
+        sampling = Sampling(temperature=1.0, form=verdict_form(messages, self.prompts))
         replies = await asked_often(self._chat, messages, sampling, self._seeds, meter)
         raise_where_all_failed(replies)
         taken = [_read(reply) for reply in replies]
@@ -134,14 +129,13 @@ class ChainPoll:
         return scores_of(taken, asked=question, requested=self._polls)
 
     def _question(self, case: Case) -> Question | None:
-        is_given = case.given.source != "derived" and bool(case.given.arguments)
         if self._asks == "adherence":
-            return "adherence" if is_given else None
-        return "adherence" if self._asks == "either" and is_given else "correctness"
+            return "adherence" if is_given(case) else None
+        return "adherence" if self._asks == "either" and is_given(case) else "correctness"
 
     def _warn_of_copies(self, taken: list[Poll]) -> None:
         texts = [poll.text for poll in taken if poll.error is not None]
-        if self._sampling.temperature and len(texts) >= QUORUM and len(set(texts)) == 1 and len(texts[0].split()) > 5:
+        if len(texts) >= QUORUM and len(set(texts)) == 1 and len(texts[0].split()) > 5:
             logger.warning(
                 "%s gave %d polls and all are the same word for word: a cache, or a server that copies? "
                 "Their agreement says nothing about the model's certainty",

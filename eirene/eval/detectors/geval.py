@@ -10,7 +10,7 @@ from eirene.core.errors import BackendError, InputError
 from eirene.core.scores import Scores, Unscored
 from eirene.core.signature import derive_seed
 from eirene.core.usage import Meter
-from eirene.eval.base import Case, Need, unmet
+from eirene.eval.base import Case, Need
 from eirene.eval.detectors.judge import (
     QUORUM,
     Section,
@@ -18,6 +18,7 @@ from eirene.eval.detectors.judge import (
     cleaned,
     fenced,
     given_sections,
+    is_given,
     question_sections,
     raise_where_all_failed,
 )
@@ -35,7 +36,6 @@ if TYPE_CHECKING:
 
 
 Aspect = Literal["consistency", "factuality"]
-Asks = Literal["consistency", "factuality", "either"]
 
 SAMPLES = 20
 LOWEST, HIGHEST = 1, 5
@@ -63,17 +63,18 @@ class GEval:
         probabilities of their tokens where the provider sends these (raw `mass`: what they come to together, at least
         half), else the mean of `samples` ratings drawn at temperature 1 (raw `ratings`: how many could be read, at
         least half and 3). Coverage is unscored.
-    Needs: a judge. `consistency` holds the answer against the given text and needs that, too; `factuality` against the
-        world; `either` asks for consistency where text was given and for factuality where none was.
+    Needs: a judge. It asks for consistency with the given text, or where none was given for factuality.
     Reference: Liu et al. 2023, section 3 (its equation of the weighted sum, and 20 samples where probabilities are not
         to be had); ChainPoll, section 6.2. Prompts of our own.
     """
+
+    name = "geval"
+    needs: frozenset[Need] = frozenset({"judge"})
 
     def __init__(
         self,
         model: BaseChatModel | ChatModel,
         *,
-        asks: Asks = "either",
         samples: int = SAMPLES,
         seed: int = 0,
         prompts: PromptSet = SHIPPED,
@@ -82,35 +83,20 @@ class GEval:
             raise InputError(f"samples must be at least {QUORUM}, the quorum, got {samples}", field="samples")
         self._chat = model if isinstance(model, ChatModel) else ChatModel(model)
         self._prompts = prompts
-        self._asks: Asks = asks
         self._seeds = [derive_seed(seed, "rating", n) for n in range(samples)]
         self._sends_logprobs = True
 
     @property
-    def name(self) -> str:
-        """`geval`, or the name with what it asks for."""
-        return "geval" if self._asks == "either" else f"geval-{self._asks}"
-
-    @property
-    def needs(self) -> frozenset[Need]:
-        """A judge, and given text for consistency."""
-        return frozenset({"judge", "given"} if self._asks == "consistency" else {"judge"})
-
-    @property
     def version(self) -> str:
         """Model, prompts, samples."""
-        asked: tuple[Aspect, ...] = ("consistency", "factuality") if self._asks == "either" else (self._asks,)
-        prompts = self._prompts.digests([*(f"geval_{name}" for name in asked), HISTORY_PROMPT])
+        prompts = self._prompts.digests(["geval_consistency", "geval_factuality", HISTORY_PROMPT])
         return f"{self._chat.name},prompt={prompts},n={len(self._seeds)}"
 
     async def score(self, case: Case, *, meter: Meter) -> Scores:
         """The scores of one answer. Raises `BackendError` where no reply came back at all."""
-        aspect = self._aspect(case)
-        if aspect is None:
-            return Scores.none(unmet("given"))
         if not case.answer.strip():
             return Scores.none("the answer is empty")
-        messages = geval_messages(case, aspect, self._prompts)
+        messages = geval_messages(case, "consistency" if is_given(case) else "factuality", self._prompts)
         how = Sampling(temperature=1.0, seed=self._seeds[0], top_logprobs=_TOP)
         if self._sends_logprobs and "top_logprobs" in self._chat.settable(how):
             reply = await self._chat.ask(messages, sampling=how, meter=meter)
@@ -131,12 +117,6 @@ class GEval:
             needed = max(QUORUM, -(-wanted // 2))
             return Scores.none(f"{len(ratings)} of {wanted} ratings could be read, {needed} are needed")
         return _scores(sum(ratings) / len(ratings), ratings=len(ratings))
-
-    def _aspect(self, case: Case) -> Aspect | None:
-        is_given = case.given.source != "derived" and bool(case.given.arguments)
-        if self._asks == "consistency":
-            return "consistency" if is_given else None
-        return "consistency" if self._asks == "either" and is_given else "factuality"
 
 
 def _scores(rating: float, **raw: float) -> Scores:
@@ -200,6 +180,6 @@ def _last_place(tokens: Sequence[ReplyToken], rating: str) -> ReplyToken | None:
     return found
 
 
-@detector("geval", needs=frozenset({"judge"}), about="expected rating from 1 to 5, by a judge (G-Eval)")
+@detector("geval", needs=GEval.needs, about="expected rating from 1 to 5, by a judge (G-Eval)")
 def _build(resources: Resources) -> GEval:
     return GEval(resources.judge, seed=resources.seed, prompts=resources.prompts)

@@ -73,6 +73,11 @@ def question_sections(question: str, history: Sequence[HistoryTurn], prompts: Pr
     return [*before, Section("question", question)]
 
 
+def is_given(case: Case) -> bool:
+    """Whether the row brought text to hold the answer against; what was derived from a critique is none."""
+    return case.given.source != "derived" and bool(case.given.arguments)
+
+
 def given_sections(case: Case) -> list[Section]:
     """The given text as a judge is shown it: each perspective with its arguments, each passage. None if derived."""
     if case.given.source == "context":
@@ -252,18 +257,15 @@ class Judgement(_JudgeReply):
 
 
 class ErrorJudge:
-    """Asks a chat model for the errors of an answer, once, at the given temperature.
+    """Asks a chat model for the errors of an answer, once, at temperature 0.
 
     `model` is a LangChain chat model or a `ChatModel`. Reference: TigerScore (Jiang et al. 2023), which trains a model
     to do this; here any model is asked in the words of `prompts`, so that figures of two judges do not compare.
     """
 
-    def __init__(
-        self, model: BaseChatModel | ChatModel, *, temperature: float = 0.0, prompts: PromptSet = SHIPPED
-    ) -> None:
+    def __init__(self, model: BaseChatModel | ChatModel, *, prompts: PromptSet = SHIPPED) -> None:
         self._prompts = prompts
         self._chat = model if isinstance(model, ChatModel) else ChatModel(model)
-        self._temperature = temperature
 
     @property
     def name(self) -> str:
@@ -273,12 +275,12 @@ class ErrorJudge:
     @property
     def version(self) -> str:
         """What a judgement hangs on beside the answer: the model, the prompt's wording, how it is asked."""
-        how = f"structured={self._chat.structured},t={self._temperature:g}"
-        return f"{self.name},prompt={self._prompts.digests([JUDGE_PROMPT, HISTORY_PROMPT])},{how}"
+        prompts = self._prompts.digests([JUDGE_PROMPT, HISTORY_PROMPT])
+        return f"{self.name},prompt={prompts},structured={self._chat.structured},t=0"
 
     async def judge(self, case: Case, *, seed: int, meter: Meter) -> Judgement | Unscored:
         """The errors of `case.answer`. Raises `BackendError` where the model cannot be reached."""
-        sampling = Sampling(temperature=self._temperature, seed=seed, form=_errors_form())
+        sampling = Sampling(temperature=0.0, seed=seed, form=_errors_form())
         messages = judge_messages(case, self._prompts)
         return read_judgement(await self._chat.ask(messages, sampling=sampling, meter=meter))
 
