@@ -16,6 +16,8 @@ os.environ["TOKENIZERS_PARALLELISM"] = "false"
 # Torch reads it when it is imported, here and in the processes that tests start: on models of a few thousand weights
 # more threads only wait for each other, for most of the time where several test processes share the cores.
 os.environ["OMP_NUM_THREADS"] = "1"
+# Each client of a model reads the authorities that it trusts, a twentieth of a second long; no test has one to trust.
+os.environ["SSL_CERT_DIR"] = os.path.dirname(__file__)
 # Tests start hundreds of processes of ours: without bytecode each compiles 300 modules, for nearly half a second. And
 # collecting compiles the tests too: a third of its time, once a process and not once a checkout.
 os.environ.pop("PYTHONDONTWRITEBYTECODE", None)
@@ -43,7 +45,8 @@ if hasattr(signal, "SIGHUP") and signal.getsignal(signal.SIGHUP) is signal.SIG_I
 
 
 def pytest_collection_finish() -> None:
-    """Garbage is collected from here on."""
+    """Garbage is collected from here on, without a look at what the imports have made."""
+    gc.freeze()
     gc.enable()
 
 

@@ -25,19 +25,22 @@ _YOUNG_WHILE_LOADING = 100_000
 def settings_for_rows() -> Iterator[None]:
     """Settings for a batch or a server: garbage is collected seldom, and busy threads yield soon.
 
-    What there is (libraries, models, a file's rows) is collected once and then left alone. The event loop releases the
+    What there is (libraries, models, a file's rows) is collected once and then left alone, unless the process around
+    has frozen objects of its own. The event loop releases the
     GIL with every write to a socket; other threads give it back within half a millisecond, rather than five.
     """
-    before = sys.getswitchinterval()
-    gc.collect()
-    gc.freeze()
+    before, is_frozen = sys.getswitchinterval(), gc.get_freeze_count() > 0
+    if not is_frozen:
+        gc.collect()
+        gc.freeze()
     sys.setswitchinterval(0.0005)
     try:
         with _collecting_after(_YOUNG):
             yield
     finally:
         sys.setswitchinterval(before)
-        gc.unfreeze()
+        if not is_frozen:
+            gc.unfreeze()
 
 
 @contextlib.contextmanager

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import io
 import json
 from collections.abc import Callable, Sequence
@@ -10,6 +11,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+import typer
 
 from eirene.cli import main
 
@@ -22,6 +24,13 @@ GIVEN = {
         {"name": "con", "arguments": ["Zoos teach children about animals."]},
     ],
 }
+
+
+ANEW = typer.main.get_command
+ONCE = functools.cache(ANEW)
+"""Typer makes its commands of 600 flags at every call, which takes longer than most of them."""
+HELP = {"--help", "-h", "--help-all"}
+"""What a command shows for one of these hides flags for good."""
 
 
 @dataclass(frozen=True)
@@ -54,6 +63,7 @@ class Run:
 
     def __call__(self, *arguments: str | Path, stdin: bytes = b"") -> Result:
         self._monkeypatch.setattr("sys.stdin", io.TextIOWrapper(io.BytesIO(stdin)))
+        self._monkeypatch.setattr(typer.main, "get_command", ANEW if HELP & {*arguments} else ONCE)
         code = self._main([str(a) for a in arguments])
         captured = self._capsys.readouterr()
         return Result(code, captured.out, captured.err)

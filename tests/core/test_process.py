@@ -49,10 +49,20 @@ def test_what_is_ignored_stays_ignored() -> None:
 
 
 def test_settings_are_put_back_after_an_error_too() -> None:
+    """And what the process around has frozen stays so."""
     before, interval = gc.get_threshold(), sys.getswitchinterval()
-    for settings, frozen in ((settings_for_rows, True), (settings_for_loading, False)):
+    held = gc.get_freeze_count()
+    assert held > 0  # as the tests' own start leaves it
+    for settings in (settings_for_rows, settings_for_loading):
         with pytest.raises(RuntimeError), settings():
             assert gc.get_threshold()[0] > before[0]
-            assert (gc.get_freeze_count() > 0) == frozen
+            assert gc.get_freeze_count() == held
             raise RuntimeError("a row")
-        assert (gc.get_threshold(), sys.getswitchinterval(), gc.get_freeze_count()) == (before, interval, 0)
+        assert (gc.get_threshold(), sys.getswitchinterval(), gc.get_freeze_count()) == (before, interval, held)
+    gc.unfreeze()
+    try:
+        with settings_for_rows():
+            assert gc.get_freeze_count() > 0
+        assert gc.get_freeze_count() == 0
+    finally:
+        gc.freeze()
