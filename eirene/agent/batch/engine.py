@@ -227,21 +227,23 @@ class _JournalMatch:
         self.n_others = self.n_changed = 0
         self.changed: BatchLine | None = None
         self.outdated = array("q")
+        self._others: set[int] = set()
         self._path, self._wanted, self._again = path, wanted, again
 
     def add(self, line: JournalLine, row: BatchLine | None) -> None:
-        """One more; raises `InputError` for the second line of a row."""
-        at = None if row is None else self._wanted.find(row.id)
+        """One more; raises `InputError` for the second line of a row, whether the data has the row or not."""
         if row is None:
             self.outdated.extend((line.begin, line.end, -1))
             return
+        at, number = self._wanted.find(row.id), id_number(row.id)
+        if number in self._others or (at is not None and self.state[at] != _ABSENT):
+            said = f"has the id {row.id!r} of an earlier line; take one of the lines out"
+            raise InputError(said, where=f"{self._path}, line {line.number}")
         if at is None:
+            self._others.add(number)
             self.n_others += 1
             self.totals.add(row)
             return
-        if self.state[at] != _ABSENT:
-            said = f"has the id {row.id!r} of an earlier line; take one of the lines out"
-            raise InputError(said, where=f"{self._path}, line {line.number}")
         is_changed = int(row.hash, 16) != self._wanted.hashes[at]
         if is_changed:
             self.n_changed += 1

@@ -210,8 +210,7 @@ class _Slot:
     async def _called(self, worker: Worker, rows: list[RowWork]) -> None:
         """Has rows made; those of which something has come are taken out."""
         async for replies, logged in worker.rows(rows.copy()):
-            for record in logged:
-                log_here(record)
+            log_here(logged)
             for reply in replies:
                 work = rows.pop(0)
                 if isinstance(reply, Record):

@@ -17,7 +17,7 @@ from typing import Any, cast
 
 from eirene.agent.batch.pool import Pool, PoolShape, WorkerDiedError, run_pool
 from eirene.agent.batch.runner import RowOutcome, RowWork
-from eirene.agent.batch.worker import Inherited, MakeParts, Replies, RowWorker
+from eirene.agent.batch.worker import Inherited, MakeParts, Replies, RowWorker, log_here
 from eirene.agent.settings import Settings
 from eirene.core.concurrency import usable_cores
 from eirene.core.errors import WorkerError
@@ -81,12 +81,13 @@ class _Process:
             self._process.start()
         theirs.close()  # else its end would not be seen here
         try:
-            reply = await self._received()
+            reply, logged = await self._received()
         except WorkerDiedError as error:
             if self._process.exitcode is not None and self._process.exitcode >= 0:
                 said = f"a worker process ended before its first row, {error}; its message stands above"
                 raise WorkerError(said) from None
             raise
+        log_here(logged)
         if isinstance(reply, str):
             raise WorkerError(f"a worker process could not begin: {reply}")
 

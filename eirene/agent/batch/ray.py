@@ -25,7 +25,7 @@ from typing import Any, cast
 from eirene.agent.batch.pool import Pool, PoolShape, WorkerDiedError, run_pool
 from eirene.agent.batch.processes import environment
 from eirene.agent.batch.runner import RowOutcome, RowWork
-from eirene.agent.batch.worker import Inherited, MakeParts, Replies, RowWorker
+from eirene.agent.batch.worker import Inherited, MakeParts, Replies, RowWorker, log_here
 from eirene.agent.record import RowHash
 from eirene.agent.settings import Settings
 from eirene.agent.state import Parts
@@ -99,7 +99,8 @@ class _Actor:
         if not done:
             said = "an actor has not begun after %g s: it waits for a slot with a CPU (and GPU), or for its models"
             logger.warning(said, _PATIENCE_S)
-        reply = await begun
+        reply, logged = await begun
+        log_here(logged)
         if isinstance(reply, str):
             raise WorkerError(f"an actor could not begin: {reply}")
         if reply != self.common:

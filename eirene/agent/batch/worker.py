@@ -8,7 +8,7 @@ from __future__ import annotations
 import asyncio
 import logging
 import os
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from contextlib import suppress
 from dataclasses import dataclass, replace
 from logging.handlers import QueueHandler
@@ -65,11 +65,14 @@ class RowWorker:
         self._logged: SimpleQueue[logging.LogRecord] = SimpleQueue()
         forward_logs(inherited.level, self._logged)
 
-    def begin(self) -> list[Any] | str:
-        """Builds the parts; what rows of theirs hang on, or why there are none.
+    def begin(self) -> tuple[list[Any] | str, list[logging.LogRecord]]:
+        """Builds the parts; what rows of theirs hang on, or why there are none, and what was logged meanwhile.
 
         The fault is text, since not every exception can be built again on another machine.
         """
+        return self._built(), self._told()
+
+    def _built(self) -> list[Any] | str:
         os.environ.setdefault("EIRENE_THREADS", "1")  # a worker is one core
         try:
             parts = self._make()
@@ -89,11 +92,15 @@ class RowWorker:
             replies = [await self._one(self._loop, work) for work in chunk]
         if is_end:
             await asyncio.to_thread(self._spans.flush)
+        return replies, self._told()
+
+    def _told(self) -> list[logging.LogRecord]:
+        """What was logged since this was asked last."""
         logged = []
         with suppress(Empty):  # other calls, and threads, may be adding to it
             while True:
                 logged.append(self._logged.get_nowait())
-        return replies, logged
+        return logged
 
     def encode(self, chunk: list[RowWork]) -> None:
         """Encodes what several rows will need, where their feedback model can tell."""
@@ -120,11 +127,12 @@ def forward_logs(level: int, queue: SimpleQueue[logging.LogRecord]) -> None:
     logging.getLogger(_OURS).setLevel(level)
 
 
-def log_here(record: logging.LogRecord) -> None:
-    """Logs a record of another process as if it had been logged in this one."""
-    logger = logging.getLogger(record.name)
-    if logger.isEnabledFor(record.levelno):
-        logger.handle(record)
+def log_here(records: Iterable[logging.LogRecord]) -> None:
+    """Logs records of another process as if they had been logged in this one."""
+    for record in records:
+        logger = logging.getLogger(record.name)
+        if logger.isEnabledFor(record.levelno):
+            logger.handle(record)
 
 
 class _PlainRecords(QueueHandler):

@@ -9,6 +9,7 @@ import hashlib
 import hmac
 import re
 import time
+from contextlib import AbstractContextManager, nullcontext
 from urllib.parse import urlsplit
 
 from prometheus_client import CollectorRegistry, Counter, Gauge, Histogram, generate_latest
@@ -20,7 +21,7 @@ from starlette.types import ASGIApp, Message, Receive, Scope, Send
 from eirene.agent.server.errors import ApiError, internal_error
 from eirene.agent.server.options import ServeOptions, is_loopback
 from eirene.core.logs import get_logger
-from eirene.core.tracing import Tracing, root_span
+from eirene.core.tracing import OpenSpan, Tracing, root_span
 from eirene.core.usage import Usage
 
 logger = get_logger(__name__)
@@ -80,12 +81,12 @@ class Metrics:
 
 
 class AccessMiddleware:
-    """ASGI middleware; `page_token` opens one run's page to a browser, which can send no key with a link."""
+    """ASGI middleware. With `tracing` a request that begins a run has a span, part of the trace that its headers name;
+    a stranger's `traceparent` is not gone on with.
+    """
 
-    def __init__(self, app: ASGIApp, *, options: ServeOptions, metrics: Metrics) -> None:
-        self._app = app
-        self._options = options
-        self._metrics = metrics
+    def __init__(self, app: ASGIApp, *, options: ServeOptions, metrics: Metrics, tracing: Tracing | None) -> None:
+        self._app, self._metrics, self._tracing = app, metrics, tracing
         self._key = None if options.key is None else _digest(options.key)
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
@@ -108,7 +109,9 @@ class AccessMiddleware:
         try:
             refusal = self._refusal(scope)
             if refusal is None:
-                await self._app(scope, receive, watched)
+                with self._span(scope) as found:
+                    await self._app(scope, receive, watched)
+                    _tell_status(found, status)
             else:
                 await to_response(refusal)(scope, receive, watched)
         # The last resort: an error of ours is a 500 in the protocol's form, and a traceback in the log.
@@ -120,6 +123,14 @@ class AccessMiddleware:
             seconds = time.perf_counter() - began
             self._metrics.request(path_of(scope), status, seconds)
             logger.info("%s %s %d %.0f ms", scope["method"], path_of(scope), status, 1000 * seconds)
+
+    def _span(self, scope: Scope) -> AbstractContextManager[OpenSpan | None]:
+        method, path = scope["method"], scope["path"]
+        if self._tracing is None or method != "POST" or path not in _TRACED:
+            return nullcontext()
+        began = {"http.request.method": method, "http.route": path, "url.scheme": scope.get("scheme", "http")}
+        headers = dict(Headers(scope=scope))
+        return root_span(f"{method} {path}", lambda: began, tracing=self._tracing, kind="server", headers=headers)
 
     def _refusal(self, scope: Scope) -> ApiError | None:
         headers = Headers(scope=scope)
@@ -146,37 +157,11 @@ class AccessMiddleware:
         return ApiError(401, said, code="invalid_api_key")
 
 
-class RequestSpans:
-    """ASGI middleware for tracing: a span for each request that begins a run, part of the trace that its headers name.
-
-    To stand behind the check of keys: a stranger's `traceparent` is not gone on with.
-    """
-
-    def __init__(self, app: ASGIApp, *, tracing: Tracing) -> None:
-        self._app = app
-        self._tracing = tracing
-
-    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        """Answers one request."""
-        if scope["type"] != "http" or scope["method"] != "POST" or scope["path"] not in _TRACED:
-            await self._app(scope, receive, send)
-            return
-        method, path = scope["method"], scope["path"]
-        began = {"http.request.method": method, "http.route": path, "url.scheme": scope.get("scheme", "http")}
-        headers = dict(Headers(scope=scope))
-        with root_span(
-            f"{method} {path}", lambda: began, tracing=self._tracing, kind="server", headers=headers
-        ) as found:
-
-            async def watched(message: Message) -> None:
-                if message["type"] == "http.response.start" and found is not None:
-                    status = message["status"]
-                    found.set({"http.response.status_code": status})
-                    if status >= 500:
-                        found.failed(str(status), "")
-                await send(message)
-
-            await self._app(scope, receive, watched)
+def _tell_status(found: OpenSpan | None, status: int) -> None:
+    if found is not None:
+        found.set({"http.response.status_code": status})
+        if status >= 500:
+            found.failed(str(status), "")
 
 
 def to_response(error: ApiError) -> JSONResponse:

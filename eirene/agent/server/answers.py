@@ -186,15 +186,16 @@ async def answer_events(work: asyncio.Task[list[str]]) -> AsyncGenerator[str, No
     """A comment at once, then the events that the work gives, joined into few writes; its failure is an event, too."""
     try:
         yield _COMMENT
-        pieces = await work
-    # The head is out, so that an error can only be an event; one of ours is no reason to break the stream off.
-    except Exception as error:
-        if not isinstance(error, ApiError):
-            logger.exception("a stream failed: %s", type(error).__name__)
-        yield sse((error if isinstance(error, ApiError) else internal_error()).body) + DONE
-        return
+        await asyncio.wait([work])
     finally:
         work.cancel()
+    error = work.exception()  # the head is out, so that an error can only be an event
+    if error is not None:
+        if not isinstance(error, ApiError):
+            logger.error("a stream failed: %s", type(error).__name__, exc_info=error)
+        yield sse((error if isinstance(error, ApiError) else internal_error()).body) + DONE
+        return
+    pieces = work.result()
     for at in range(0, len(pieces), _WORDS_A_WRITE):
         yield "".join(pieces[at : at + _WORDS_A_WRITE])
         await asyncio.sleep(0)  # others have their turn between the parts of a long answer

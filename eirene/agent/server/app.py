@@ -4,10 +4,8 @@ from __future__ import annotations
 
 import asyncio
 import functools
-import hashlib
 import hmac
 import json
-import secrets
 from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager
 from typing import Any, TypeVar
@@ -21,7 +19,7 @@ from starlette.responses import HTMLResponse, JSONResponse, Response
 from starlette.routing import Match, Route
 
 from eirene._version import __version__
-from eirene.agent.server.access import AccessMiddleware, RequestSpans, to_response
+from eirene.agent.server.access import AccessMiddleware, to_response
 from eirene.agent.server.answers import (
     ClientGoneError,
     Envelope,
@@ -70,10 +68,7 @@ def create_app(engine: Engine, options: ServeOptions, *, render: RenderPage | No
 
     app = FastAPI(title="Eirene", version=__version__, docs_url=None, redoc_url=None, lifespan=lifespan)
     app.state.service = service
-    tracing = current_tracing()
-    if tracing is not None:
-        app.add_middleware(RequestSpans, tracing=tracing)
-    app.add_middleware(AccessMiddleware, options=options, metrics=service.metrics)  # the last is the first to see all
+    app.add_middleware(AccessMiddleware, options=options, metrics=service.metrics, tracing=current_tracing())
     _add_error_handlers(app)
     routes = Routes(service, render)
     app.get("/v1/models", tags=["chat"])(routes.models)
@@ -100,7 +95,6 @@ class Routes:
     def __init__(self, service: Service, render: RenderPage | None) -> None:
         self._service = service
         self._pages = None if render is None else Pages(service.runs, render)
-        self._secret = secrets.token_bytes(32)
 
     async def models(self) -> dict[str, Any]:
         """The names that a chat may ask for."""
@@ -109,7 +103,7 @@ class Routes:
 
     async def chat(self, request: Request) -> Response:
         """A chat, refined: OpenAI's protocol, with `context`, `perspectives` and `eirene_trace` beside it."""
-        asked, task = await self._read(request, self._chat_of)
+        asked, task = await self._read(request, self._service.chat_task)
         run = self._service.begin(asked.model, task)
         envelope = Envelope(run.id, run.created, asked.model)
         try:
@@ -121,7 +115,7 @@ class Routes:
             response.headers[RUN_ID] = run.id
             return response
         made = functools.partial(completion, envelope, answer, trace=asked.eirene_trace)
-        return await asyncio.to_thread(lambda: _json(made(), {RUN_ID: run.id}))
+        return await asyncio.to_thread(lambda: JSONResponse(made(), headers={RUN_ID: run.id}))
 
     async def _stream(
         self, request: Request, asked: ChatRequest, task: ChatTask, run: ServerRun, envelope: Envelope
@@ -161,7 +155,7 @@ class Routes:
     async def show_run(self, run_id: str) -> Response:
         """A recent run with its whole records, or how far it is."""
         run = self._run(run_id)
-        return Response(run.data, media_type="application/json") if run.data else _json(self._brief(run))
+        return Response(run.data, media_type="application/json") if run.data else JSONResponse(self._brief(run))
 
     async def watch_run(self, run_id: str) -> Response:
         """A run's events, from the first to its end, as server-sent events."""
@@ -177,7 +171,7 @@ class Routes:
     async def show_result(self, run_id: str) -> Response:
         """A run as the page shows it: its line of the list and, where it was refined, its result."""
         run = self._run(run_id)
-        return _json(await asyncio.to_thread(self._result, run))
+        return JSONResponse(await asyncio.to_thread(self._result, run))
 
     def _result(self, run: ServerRun) -> dict[str, Any]:
         found = json.loads(run.data or b"{}")
@@ -190,7 +184,7 @@ class Routes:
         """A finished run as a page; with a key, its address from the list holds the token that opens it."""
         run = self._run(run_id)
         if self._service.options.key is not None and not hmac.compare_digest(
-            token.encode("utf-8", "replace"), self._token(run).encode()
+            token.encode("utf-8", "replace"), run.token.encode()
         ):
             raise ApiError(401, "this page's address lacks its token; open it from the list of runs")
         if self._pages is None:
@@ -217,15 +211,6 @@ class Routes:
         )
         return HTMLResponse(text, headers={"Content-Security-Policy": policy_of(text)})
 
-    def _chat_of(self, data: bytes) -> tuple[ChatRequest, ChatTask]:
-        asked = parse_body(data, ChatRequest)
-        return asked, self._service.chat_task(asked)
-
-    async def _read(self, request: Request, parse: Callable[[bytes], T]) -> T:
-        """What the body says. A large one is read in a thread: it takes as long as many small requests."""
-        data = await self._body(request)
-        return parse(data) if len(data) <= _SMALL else await asyncio.to_thread(parse, data)
-
     def _run(self, run_id: str) -> ServerRun:
         run = self._service.runs.get(run_id)
         if run is None:
@@ -234,14 +219,14 @@ class Routes:
 
     def _brief(self, run: ServerRun) -> dict[str, Any]:
         has_page = self._pages is not None and run.state == "done" and run.status != "untouched"
-        token = f"?token={self._token(run)}" if self._service.options.key is not None else ""
+        token = f"?token={run.token}" if self._service.options.key is not None else ""
         return {**run.brief, "page": f"/runs/{run.id}{token}" if has_page else None}
 
-    def _token(self, run: ServerRun) -> str:
-        return hmac.new(self._secret, run.id.encode(), hashlib.sha256).hexdigest()
+    async def _read(self, request: Request, parse: Callable[[bytes], T]) -> T:
+        """What the body says. A large one is read in a thread: it takes as long as many small requests.
 
-    async def _body(self, request: Request) -> bytes:
-        """The body, up to the limit. Raises `ApiError` 413 beyond it, 408 where it does not come."""
+        Raises `ApiError` 413 for one beyond the limit, 408 where it does not come.
+        """
         most, data = self._service.options.max_body, bytearray()
         fault = ApiError(413, f"the body has more than {most} bytes", code="request_too_large")
         packed = request.headers.get("content-encoding", "identity").lower()
@@ -258,11 +243,7 @@ class Routes:
                         raise fault
         except TimeoutError:
             raise ApiError(408, "the body did not arrive in time", code="timeout") from None
-        return bytes(data)
-
-
-def _json(body: dict[str, Any], headers: dict[str, str] | None = None) -> JSONResponse:
-    return JSONResponse(body, headers=headers)
+        return parse(bytes(data)) if len(data) <= _SMALL else await asyncio.to_thread(parse, bytes(data))
 
 
 def _methods(app: FastAPI, request: Request) -> set[str]:

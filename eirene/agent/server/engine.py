@@ -109,9 +109,14 @@ class Engine:
         self._loops: dict[ServedMode, Loop] = {}
 
     @property
+    def full_name(self) -> str:
+        """The name of the model that answers, with the provider."""
+        return self.parts.backend if self.upstream is None else self.upstream.name
+
+    @property
     def model(self) -> str:
         """What clients call the model: its name without the provider."""
-        name = self.parts.backend if self.upstream is None else self.upstream.name
+        name = self.full_name
         if name.startswith("gguf:"):  # clients need not know where the file lies
             return Path(parse_gguf(name).path).stem
         return name if name.startswith("hf:") else name.partition(":")[2] or name
@@ -154,7 +159,7 @@ class Engine:
         return _answer(Progress(progress.drawn, choices))
 
     def _left(self, task: ChatTask, n: int, draft: ModelDraft, timeout_s: float) -> Choice:
-        item = _item(task, draft) if task.refines else "the draft was asked for as it is"
+        item = _item(task, draft)
         if isinstance(item, str):
             return Choice(draft.message, _finish(draft), why=item)
         record = self._loop(task.mode).late(item, deadline_s=timeout_s, seed=self._seed(task, n))
@@ -195,9 +200,9 @@ class Engine:
         self, task: ChatTask, n: int, draft: ModelDraft, deadline: float, tell: OnRunEvent | None
     ) -> Choice:
         finish = _finish(draft)
-        if not task.refines:
-            return Choice(draft.message, finish, why="the draft was asked for as it is")
-        item = await self._filled(await off_loop(lambda: _item(task, draft), characters=_characters(task)))
+        item = await off_loop(lambda: _item(task, draft), characters=_characters(task))
+        if isinstance(item, Item) and self._fill is not None:
+            item = await asyncio.to_thread(_filled, item, self._fill)
         if isinstance(item, str):
             return Choice(draft.message, finish, why=item)
         reporter = None if tell is None else RunReporter(tell, n, advisory=self.parts.advisory)
@@ -211,16 +216,6 @@ class Engine:
         )
         message = with_text(draft.message, record.answer) if record.status == "accepted" else draft.message
         return Choice(message, finish, item, record, record.why)
-
-    async def _filled(self, item: Item | str) -> Item | str:
-        """The item with the passages that bear on it, or why the reply stays as it is."""
-        if self._fill is None or isinstance(item, str):
-            return item
-        try:
-            return await asyncio.to_thread(self._fill, item)
-        except (EireneError, OSError) as error:  # the index was taken away, say: the reply is passed on, not lost
-            logger.warning("no passages could be found: %s", type(error).__name__)
-            return "passages could not be looked up, so the reply is passed on as it is"
 
     def _loop(self, mode: ServedMode) -> Loop:
         if mode not in self._loops:
@@ -245,8 +240,9 @@ def _characters(task: ChatTask) -> int:
 
 def _item(task: ChatTask, draft: ModelDraft) -> Item | str:
     """The item to refine, or why the reply stays as it is."""
-    if draft.finish_reason in _CUT_OFF:
-        return f"the reply {_CUT_OFF[draft.finish_reason]}, so it is passed on as it is"
+    if not task.refines or draft.finish_reason in _CUT_OFF:
+        cut_off = f"the reply {_CUT_OFF.get(draft.finish_reason or '')}, so it is passed on as it is"
+        return cut_off if task.refines else "the draft was asked for as it is"
     if task.request is not None and task.request.wants_object:
         return "a JSON object was asked for, which is passed on as it is"
     text = refinable_text(draft.message)
@@ -261,6 +257,15 @@ def _item(task: ChatTask, draft: ModelDraft) -> Item | str:
     except EireneError as error:  # no question, or a NUL in the reply: it is passed on, not lost
         logger.info("a reply is passed on unrefined: %s", error.kind)
         return f"the reply cannot be refined: {error}"
+
+
+def _filled(item: Item, fill: Callable[[Item], Item]) -> Item | str:
+    """The item with the passages that bear on it, or why the reply stays as it is."""
+    try:
+        return fill(item)
+    except (EireneError, OSError) as error:  # the index was taken away, say: the reply is passed on, not lost
+        logger.warning("no passages could be found: %s", type(error).__name__)
+        return "passages could not be looked up, so the reply is passed on as it is"
 
 
 def _last_question(messages: tuple[BaseMessage, ...]) -> str:

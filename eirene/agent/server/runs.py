@@ -34,7 +34,8 @@ _MOST_EVENTS = 5_000  # of one run: a hundred rounds of votes, and an end to it
 class ServerRun:
     """One request. `data` is the finished run as JSON; until then `events` tell what happens.
 
-    `pages` are the pages of its choices that have been asked for.
+    `pages` are the pages of its choices that have been asked for; `token` opens them to a browser, which can send no
+    key with a link.
     """
 
     id: str
@@ -47,6 +48,7 @@ class ServerRun:
     events: list[str] = field(default_factory=list)
     data: bytes = b""
     pages: dict[int, bytes] = field(default_factory=dict)
+    token: str = field(default_factory=lambda: secrets.token_hex(32))
     _news: asyncio.Event = field(default_factory=asyncio.Event)
 
     def tell(self, event: RunEvent) -> None:

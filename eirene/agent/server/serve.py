@@ -81,13 +81,12 @@ async def _serve(app: FastAPI, options: ServeOptions, on_ready: Callable[[str], 
         nonlocal code
         outputs.lost(number)
         code = 130 if number == signal.SIGINT else 0
-        grace = app.state.service.grace
-        grace.begin()
+        grace_s = app.state.service.stop()
         server.should_exit = True
         for known in before:
             signal.signal(known, signal.SIG_DFL)
-        if grace.left_s is not None:
-            end_process_within(grace.left_s + _MARGIN_S, code, unless=ended)
+        if grace_s is not None:
+            end_process_within(grace_s + _MARGIN_S, code, unless=ended)
 
     def pass_on(number: int, _: FrameType | None) -> None:
         loop.call_soon_threadsafe(stop, number)

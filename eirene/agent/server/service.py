@@ -3,11 +3,10 @@
 from __future__ import annotations
 
 import asyncio
-import functools
 import math
 import threading
 import time
-from collections.abc import AsyncIterator, Callable, Coroutine
+from collections.abc import AsyncIterator, Coroutine
 from contextlib import asynccontextmanager
 from typing import Any, TypeVar, get_args
 
@@ -20,7 +19,7 @@ from eirene.agent.server.engine import Answer, ChatTask, Engine, Progress
 from eirene.agent.server.errors import ApiError, from_input, timed_out
 from eirene.agent.server.messages import draft_in, to_langchain
 from eirene.agent.server.options import ServeOptions
-from eirene.agent.server.protocol import ChatRequest, EditsRequest, RunRequest, ServedMode
+from eirene.agent.server.protocol import ChatRequest, EditsRequest, RunRequest, ServedMode, parse_body
 from eirene.agent.server.result import OnRunEvent, RunEvent
 from eirene.agent.server.runs import Runs, ServerRun, as_json, ended_run
 from eirene.core.concurrency import DaemonExecutor, usable_cores
@@ -41,25 +40,6 @@ _CLOSE_S = 1.0
 T = TypeVar("T")
 
 
-class Grace:
-    """Counts from the first signal. `seconds` may be infinity: then what is in flight is waited for to its end."""
-
-    def __init__(self, seconds: float) -> None:
-        self._seconds = seconds
-        self._until: float | None = None
-
-    def begin(self) -> None:
-        """From now on time runs out; a second call changes nothing."""
-        if self._until is None:
-            self._until = time.monotonic() + self._seconds
-
-    @property
-    def left_s(self) -> float | None:
-        """Seconds that are left, all of them where nothing has begun; None for no bound."""
-        left = self._seconds if self._until is None else max(0.0, self._until - time.monotonic())
-        return left if math.isfinite(left) else None
-
-
 class WorkerLoop:
     """A second event loop, in a thread of its own, for the work of requests: what holds it up holds up no connection.
 
@@ -73,7 +53,7 @@ class WorkerLoop:
         self._loop: asyncio.AbstractEventLoop | None = None
         self._stop: asyncio.Event | None = None
 
-    async def run(self, make: Callable[[], Coroutine[Any, Any, T]]) -> T:
+    async def run(self, work: Coroutine[Any, Any, T]) -> T:
         """What the coroutine gives, run in the other loop. Cancelled here it is cancelled there, and not waited for."""
         if self._loop is None:
             ready = threading.Event()
@@ -81,11 +61,7 @@ class WorkerLoop:
             self._thread.start()
             ready.wait()
         assert self._loop is not None
-
-        async def work() -> T:
-            return await make()
-
-        return await asyncio.wrap_future(asyncio.run_coroutine_threadsafe(work(), self._loop))
+        return await asyncio.wrap_future(asyncio.run_coroutine_threadsafe(work, self._loop))
 
     async def close(self, *, within_s: float) -> None:
         """Cancels what is under way and waits for its end, as long as `within_s`."""
@@ -123,27 +99,22 @@ class Admission:
                 code="server_busy",
                 retry_after_s=self._seconds * (1 + self._waiting / self._concurrency),
             )
-        await self._wait(deadline, timeout_s)
-        began = clock()
-        self._metrics.in_flight.inc()
-        try:
-            yield
-        finally:
-            self._metrics.in_flight.dec()
-            self._seconds += 0.1 * (clock() - began - self._seconds)
-            self._places.release()
-
-    async def _wait(self, deadline: float, timeout_s: float) -> None:
         self._waiting += 1
-        self._metrics.waiting.inc()
         try:
-            async with asyncio.timeout_at(deadline):
-                await self._places.acquire()
+            with self._metrics.waiting.track_inprogress():
+                async with asyncio.timeout_at(deadline):
+                    await self._places.acquire()
         except TimeoutError:
             raise timed_out(timeout_s) from None
         finally:
             self._waiting -= 1
-            self._metrics.waiting.dec()
+        began = clock()
+        try:
+            with self._metrics.in_flight.track_inprogress():
+                yield
+        finally:
+            self._seconds += 0.1 * (clock() - began - self._seconds)
+            self._places.release()
 
 
 class Service:
@@ -152,7 +123,8 @@ class Service:
     def __init__(self, engine: Engine, options: ServeOptions) -> None:
         self.engine, self.options = engine, options
         self.runs = Runs(keep=options.keep_runs, keep_bytes=options.keep_bytes, path=options.runs)
-        self.metrics, self.grace = Metrics(), Grace(options.grace_s)
+        self.metrics = Metrics()
+        self._stops_at: float | None = None
         self._admission = Admission(concurrency=options.concurrency, queue=options.queue, metrics=self.metrics)
         self._under_way: dict[str, asyncio.Task[None]] = {}
         self._worker = WorkerLoop()
@@ -178,7 +150,7 @@ class Service:
             if named not in self.served:
                 raise self._no_model(model)
             mode = _SERVED[named]
-        if rest not in (self.engine.model, self._full_name):
+        if rest not in (self.engine.model, self.engine.full_name):
             raise self._no_model(model)
         return mode
 
@@ -187,33 +159,29 @@ class Service:
         """What a plain name stands for."""
         return _SERVED[self.engine.settings.mode]
 
-    @property
-    def _full_name(self) -> str:
-        upstream = self.engine.upstream
-        return self.engine.parts.backend if upstream is None else upstream.name
-
     def _no_model(self, model: str) -> ApiError:
         known = ", ".join(self.models)
         return ApiError(
             404, f"the model {model[:200]!r} does not exist; known: {known}", code="model_not_found", param="model"
         )
 
-    def chat_task(self, request: ChatRequest) -> ChatTask:
-        """What a chat request asks for; raises `ApiError`."""
+    def chat_task(self, data: bytes) -> tuple[ChatRequest, ChatTask]:
+        """The request in a body, and what it asks for; raises `ApiError`."""
+        request = parse_body(data, ChatRequest)
         messages = to_langchain([message.model_dump(exclude_unset=True) for message in request.messages])
+        n, seed = request.n or 1, request.seed
         if request.model.startswith(DRAFT) and self.engine.upstream is not None:
             name = request.model.removeprefix(DRAFT)
             if name.startswith(PREFIX):
                 raise self._no_model(request.model)
-            return ChatTask(
-                tuple(messages), self.mode_of(name), n=request.n or 1, seed=request.seed, request=request, refines=False
-            )
+            mode = self.mode_of(name)
+            return request, ChatTask(tuple(messages), mode, n=n, seed=seed, request=request, refines=False)
         mode = self.mode_of(request.model)
         draft = draft_in(messages)
         if draft is not None and not str(draft.text).strip() and not draft.additional_kwargs.get("refusal"):
             raise ApiError(400, "the assistant's answer to refine is blank", param="messages", code="invalid_value")
         before = messages if draft is None else messages[:-1]
-        return ChatTask(tuple(before), mode, draft, request.given, request.n or 1, request.seed, request)
+        return request, ChatTask(tuple(before), mode, draft, request.given, n, seed, request)
 
     def run_task(self, request: RunRequest) -> ChatTask:
         """What a request of the page asks for; raises `ApiError`."""
@@ -250,15 +218,13 @@ class Service:
 
     async def _answered(self, task: ChatTask, deadline: float, tell: OnRunEvent | None) -> Answer:
         """The engine's answer, made in the other loop; past the deadline what there is, whatever that loop is at."""
-        progress = Progress()
-        work = functools.partial(
-            self.engine.answer, task, deadline=deadline, timeout_s=self.options.timeout_s, tell=tell, progress=progress
-        )
+        progress, limit_s = Progress(), self.options.timeout_s
+        work = self.engine.answer(task, deadline=deadline, timeout_s=limit_s, tell=tell, progress=progress)
         try:
             async with asyncio.timeout_at(deadline + SLACK_S):
                 return await self._worker.run(work)
         except TimeoutError:
-            return await asyncio.to_thread(self.engine.overdue, task, progress, timeout_s=self.options.timeout_s)
+            return await asyncio.to_thread(self.engine.overdue, task, progress, timeout_s=limit_s)
 
     def edited(self, request: EditsRequest) -> dict[str, Any]:
         """A text with edits made as mode edit makes them, and which found no place. Raises `ApiError`."""
@@ -306,10 +272,17 @@ class Service:
         task.cancel()
         await asyncio.wait([task])
 
+    def stop(self) -> float | None:
+        """From now on the grace runs out; the seconds that it has, None for no bound."""
+        self._stops_at = time.monotonic() + self.options.grace_s
+        return self.options.grace_s if math.isfinite(self.options.grace_s) else None
+
     async def close(self) -> None:
         """Waits for the runs that nobody's request holds, for what is left of the grace, and ends the rest."""
         if self._under_way:
-            _, late = await asyncio.wait(set(self._under_way.values()), timeout=self.grace.left_s)
+            left = self.options.grace_s if self._stops_at is None else max(0.0, self._stops_at - time.monotonic())
+            timeout = left if math.isfinite(left) else None
+            _, late = await asyncio.wait(set(self._under_way.values()), timeout=timeout)
             for task in late:
                 task.cancel()
             await asyncio.gather(*late, return_exceptions=True)

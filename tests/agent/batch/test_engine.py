@@ -44,6 +44,14 @@ def test_what_is_to_be_made_again_stays_in_the_journal_until_a_run_begins(tmp_pa
         assert (batch.n_left, batch.totals.rows) == (0, 3)
     lines = [json.loads(line) for line in out.read_bytes().splitlines()]
     assert sorted((line["id"], line["seed"]) for line in lines) == [("row-0", 2), ("row-1", 2), ("row-2", 2)]
+    out.write_bytes(before + before)  # of rows that the data does not have: what they cost would count twice
+    (tmp_path / "in.jsonl").write_text(rows[0].replace("row-0", "another"), encoding="utf-8")
+    data, doubled = open_dataset(str(tmp_path / "in.jsonl")), r"line 4: has the id 'row-\d' of an earlier line"
+    with (
+        pytest.raises(InputError, match=doubled),
+        open_batch(data, out=out, hashes=RowHash(PARTS, NEW), settings=NEW, again=again),
+    ):
+        pass
 
 
 def test_rows_that_come_to_the_file_during_a_run_are_the_next_ones(tmp_path: Path) -> None:

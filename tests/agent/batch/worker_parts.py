@@ -42,6 +42,8 @@ class Deadly:
 
 
 def deadly(seen: str) -> Parts:
+    if seen.endswith("old"):
+        logger.warning("the parts are old")
     return replace(scripted_parts(), refiner=Deadly(Path(seen)), detectors=())
 
 
