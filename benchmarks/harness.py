@@ -14,6 +14,7 @@ from rich.table import Table
 
 from eirene.eval.detectors.judge import wilson
 from eirene.eval.metrics.bootstrap import Estimate, Resamples, cluster_means, cluster_sums, clusters_of, ratio
+from eirene.eval.metrics.ranking import ranked
 from eirene.views.tables import figure
 
 Row = dict[str, Any]
@@ -88,7 +89,12 @@ def percent(pairs: Sequence[tuple[int, int]], clusters: Sequence[Hashable]) -> E
         lambda weights: 100.0 * ratio(weights @ sums[:, 0], weights @ sums[:, 1]),
         n=int(sums[:, 1].sum()),
     )
-    return found
+    return found.of_clusters(count)
+
+
+def area(labels: Sequence[bool], scores: Sequence[float], clusters: Sequence[Hashable]) -> Estimate:
+    """ROC AUC with its 95 % interval, what belongs together drawn together; `n` is how many were scored."""
+    return ranked(labels, scores, clusters_of(clusters), RESAMPLES).auc
 
 
 def shown(found: Estimate | Mapping[str, Any], digits: int = 3) -> str:

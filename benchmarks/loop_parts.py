@@ -9,6 +9,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+import harness
 from loop_truth import Outcome, Row, measure
 
 from eirene.alignment.comparison import Comparison, compare
@@ -24,9 +25,8 @@ from eirene.refiners.embedded.refiner import EmbeddedRefiner
 
 def read_rows(file: Path, claims: Path | None = None) -> list[Row]:
     """The rows of a file, or those whose claim is in the JSON list `claims`."""
-    rows: list[Row] = [json.loads(line) for line in file.read_text(encoding="utf-8").splitlines()]
     wanted = None if claims is None else set(json.loads(claims.read_text(encoding="utf-8")))
-    return [row for row in rows if wanted is None or row["claim_id"] in wanted]
+    return [row for row in harness.read_rows(file) if wanted is None or row["claim_id"] in wanted]
 
 
 def item_of(row: Row) -> Item:

@@ -1,107 +1,90 @@
 """The loop on arguments that stand on the wrong side or are made twice: what it puts right, and what it misplaces.
 
-    python benchmarks/loop_sides.py DATA_DIR [--split dev] [--without-arrangement] [--json OUT]
+    python benchmarks/loop_sides.py DATA
 
-DATA_DIR holds `cases_*.jsonl`, of which the loop takes the answers with one argument on the wrong side, and
-`mixed_*.jsonl`, in which every argument stands on its own side and some are made twice. On which side a part stands is
-read off the final text: the last opening before it that names a side ("Opponents argue that", "A further objection is
-that"). A side that no opening names is unknown and counts for nothing. Before that, the detector `arrangement` itself:
-how well it ranks sentences and answers with an argument on the wrong side above all others of `cases_*` (ROC AUC), with
-the number of sentences as a control. Intervals are 95 % bootstrap intervals over claims.
+DATA holds `npov_perspectrum`: `cases_dev.jsonl`, of which the loop takes the answers with one argument on the wrong
+side, and `mixed_dev.jsonl`, in which every argument stands on its own side and some are made twice. On which side a
+part stands is read off the final text: the last opening before it that names a side ("Opponents argue that", "A further
+objection is that"). A side that no opening names is unknown and counts for nothing. Before that, the detector
+`arrangement` itself: how well it ranks sentences and answers with an argument on the wrong side above all others (ROC
+AUC), with the number of sentences as a control. Intervals are 95 % bootstrap intervals over claims.
 """
 
 from __future__ import annotations
 
-import argparse
 import asyncio
-import json
 from collections.abc import Iterable, Sequence
-from dataclasses import replace
-from pathlib import Path
-from typing import Any
 
-import numpy as np
+from harness import area as area_of
+from harness import arguments, mean, show, shown, write_json
 from loop_parts import item_of, read_rows
 from loop_truth import Row, arguments_of, parts_of, words
-from rich.console import Console
-from rich.table import Table
 
-from eirene.agent.backends import resolve_backend
 from eirene.agent.run import arefine
-from eirene.agent.settings import Settings
-from eirene.agent.state import Parts
 from eirene.alignment.comparison import cue_of
-from eirene.core.grounding import grounding_for
 from eirene.core.scores import number
 from eirene.eval.base import case_of
 from eirene.eval.detectors.alignment import score_arrangement
-from eirene.eval.metrics.bootstrap import Estimate, Resamples, clusters_of, paired_differences
-from eirene.eval.metrics.ranking import ranked
+from eirene.eval.metrics.bootstrap import Estimate
 from eirene.models.encoder import load_encoder
 from eirene.text.clauses import opening_length
 from eirene.text.sentences import split_sentences
 
 SIDES = ("pro", "con")
-MEASURES = {
-    "righted": "arguments on the wrong side that stand on their own in the end",
-    "misled": "arguments on their own side that stand on the wrong one in the end",
-    "resolved": "arguments made twice that are made once in the end",
-}
+Found = dict[str, list[tuple[int, bool]]]
+"""By measure: the claim of each case, and whether it holds."""
 
 
 def main() -> None:
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("data", type=Path)
-    parser.add_argument("--split", default="dev", choices=["dev", "train"])
-    parser.add_argument("--without-arrangement", action="store_true", help="as if no detector looked at places")
-    parser.add_argument("--json", type=Path)
+    """Runs the detector and the loop, and prints."""
+    parser = arguments(__doc__)
+    parser.add_argument("--limit", type=int)
     args = parser.parse_args()
-    parts = resolve_backend("embedded")
-    if args.without_arrangement:
-        parts = replace(parts, detectors=[d for d in parts.detectors if d.name != "arrangement"])
-    told = read_rows(args.data / f"cases_{args.split}.jsonl")
-    detection = {} if args.without_arrangement else detected(told)
-    cases = [row for row in told if row["has_stance_error"]]
-    mixed = read_rows(args.data / f"mixed_{args.split}.jsonl")
-    finals = asyncio.run(run_loop([*cases, *mixed], parts))
-    found: dict[str, list[tuple[int, bool]]] = {name: [] for name in MEASURES}
-    for row, final in zip(cases, finals, strict=False):
-        found["righted"] += righted(row, final)
-    for row, final in zip(mixed, finals[len(cases) :], strict=True):
-        found["misled"] += misled(row, final)
-        found["resolved"] += resolved(row, final)
-    report = detection | {name: rate(pairs).to_json() for name, pairs in found.items()}
-    show(report, f"{args.split}{', without arrangement' if args.without_arrangement else ''}")
-    if args.json:
-        args.json.write_text(json.dumps(report, indent=1) + "\n", encoding="utf-8")
+    told, mixed = (read_rows(args.data / f"npov_perspectrum/{name}_dev.jsonl") for name in ("cases", "mixed"))
+    cases = [row for row in told if row["has_stance_error"]][: args.limit]
+    found = asyncio.run(outcomes(cases, mixed[: args.limit]))
+    report = detected(told[: args.limit])
+    for name, pairs in found.items():
+        report[name] = mean([100.0 * hit for _, hit in pairs], [claim for claim, _ in pairs])
+    rows = [(name, shown(one, 3 if "AUC" in name else 1), str(one.n)) for name, one in report.items()]
+    show("Sides", ("measure", "% or AUC [95 %]", "of"), rows)
+    write_json(args.json, {name: one.to_json() for name, one in report.items()})
 
 
-def detected(rows: Sequence[Row]) -> dict[str, Any]:
+async def outcomes(cases: Sequence[Row], mixed: Sequence[Row]) -> Found:
+    """What the loop puts right, and what it does not."""
+    found: Found = {
+        "arguments on the wrong side that stand on their own in the end": [],
+        "arguments on their own side that stand on the wrong one in the end": [],
+        "arguments made twice that are made once in the end": [],
+    }
+    right, wrong, once = found.values()
+    for row in cases:
+        right += righted(row, (await arefine(item_of(row))).answer)
+    for row in mixed:
+        final = (await arefine(item_of(row))).answer
+        wrong += misled(row, final)
+        once += resolved(row, final)
+    return found
+
+
+def detected(rows: Sequence[Row]) -> dict[str, Estimate]:
     """ROC AUC of the detector's scores, and of a control, against the sentences and answers with a wrong side."""
-    encoder, resamples = load_encoder(), Resamples()
+    encoder = load_encoder()
     sentences: list[tuple[bool, float, int]] = []
     answers: list[tuple[bool, float, int]] = []
     control: list[tuple[bool, float, int]] = []
     for row in rows:
-        item, claim, wrong = item_of(row), row["claim_id"], bool(row["has_stance_error"])
-        scores = score_arrangement(case_of(item, given=grounding_for(item)), encoder)
+        claim, wrong = row["claim_id"], bool(row["has_stance_error"])
+        scores = score_arrangement(case_of(item_of(row)), encoder)
         answers.append((wrong, number(scores.hallucination) or 0.0, claim))
         control.append((wrong, float(len(row["sentences"])), claim))
-        for sentence, score in zip(row["sentences"], scores.sentences, strict=False):
-            if len(scores.sentences) == len(row["sentences"]) and sentence["argument_id"] is not None:
-                hit = sentence["kind"] == "wrong_side"
-                sentences.append((hit, number(score.hallucination) or 0.0, claim))
-    tables = {"per sentence": sentences, "per answer": answers, "sentences in an answer (control)": control}
-    return {f"AUC {name}": auc(table, resamples) for name, table in tables.items()}
-
-
-def auc(table: Sequence[tuple[bool, float, int]], resamples: Resamples) -> dict[str, Any]:
-    labels, scores, claims = zip(*table, strict=True)
-    return ranked(labels, scores, clusters_of(claims), resamples).auc.to_json()
-
-
-async def run_loop(rows: Sequence[Row], parts: Parts) -> list[str]:
-    return [(await arefine(item_of(row), backend=parts, settings=Settings.of())).answer for row in rows]
+        if len(scores.sentences) == len(row["sentences"]):
+            for sentence, score in zip(row["sentences"], scores.sentences, strict=True):
+                if sentence["argument_id"] is not None:
+                    sentences.append((sentence["kind"] == "wrong_side", number(score.hallucination) or 0.0, claim))
+    tables = {"per sentence": sentences, "per answer": answers, "number of sentences (control)": control}
+    return {f"AUC {name}": area_of(*zip(*table, strict=True)) for name, table in tables.items()}
 
 
 def righted(row: Row, final: str) -> Iterable[tuple[int, bool]]:
@@ -148,21 +131,6 @@ def side_of(text: str, answer: str) -> str | None:
         if cue is not None:
             return SIDES[cue]
     return None
-
-
-def rate(pairs: Sequence[tuple[int, bool]]) -> Estimate:
-    values = 100.0 * np.array([hit for _, hit in pairs], dtype=np.float64)
-    return paired_differences(values, np.zeros_like(values), [claim for claim, _ in pairs], Resamples())[0]
-
-
-def show(report: dict[str, Any], title: str) -> None:
-    table = Table("measure", "% or AUC", "95 % interval", "of", title=title)
-    for name, found in report.items():
-        said = MEASURES.get(name, name)
-        digits = 3 if name.startswith("AUC") else 1
-        value, low, high = (f"{found[key]:.{digits}f}" for key in ("value", "low", "high"))
-        table.add_row(said, value, f"{low} to {high}", str(found["n"]))
-    Console(width=118).print(table)
 
 
 if __name__ == "__main__":

@@ -12,7 +12,9 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-import numpy as np
+from harness import percent
+
+from eirene.eval.metrics.bootstrap import Estimate
 
 Row = Mapping[str, Any]
 
@@ -91,7 +93,7 @@ def measure(row: Row, final: str) -> Outcome:
         "restated": (sum(added[i] > 0 for i in lost), len(given) - len(missing)),
         "untouched": (int(clean and final == row["response"]), int(clean)),
         "worse": (int(errors_after > errors_before), 1),
-    "better": (int(wrong and errors_after < errors_before), int(wrong)),
+        "better": (int(wrong and errors_after < errors_before), int(wrong)),
         "healed": (int(wrong and errors_after == 0), int(wrong)),
     })  # fmt: skip
 
@@ -103,17 +105,6 @@ def rate(outcomes: Iterable[Outcome], name: str) -> float | None:
     return 100.0 * sum(k for k, _ in pairs) / total if total else None
 
 
-def interval(outcomes: Sequence[Outcome], name: str, *, draws: int = 2000, seed: int = 0) -> tuple[float, float] | None:
-    """The 95 % interval of a rate in percent, by bootstrap over claims."""
-    claims = sorted({o.claim for o in outcomes})
-    table = np.array([
-        np.sum([o.counts[name] for o in outcomes if o.claim == claim], axis=0) for claim in claims
-    ])  # fmt: skip
-    if not table[:, 1].sum():
-        return None
-    rng = np.random.default_rng(seed)
-    weights = rng.multinomial(len(claims), np.full(len(claims), 1 / len(claims)), size=draws)
-    sums = weights @ table
-    rates = 100.0 * sums[:, 0] / np.maximum(sums[:, 1], 1)
-    low, high = np.quantile(rates[sums[:, 1] > 0], [0.025, 0.975])
-    return float(low), float(high)
+def figure(outcomes: Sequence[Outcome], name: str) -> Estimate:
+    """The same with its 95 % interval, by bootstrap over claims."""
+    return percent([o.counts[name] for o in outcomes], [o.claim for o in outcomes])
