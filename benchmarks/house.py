@@ -95,13 +95,7 @@ def starts_process(node: ast.AST) -> bool:
     """Whether a node is a call that starts a process."""
     if not isinstance(node, ast.Call) or not isinstance(node.func, ast.Attribute) or node.func.attr not in STARTS:
         return False
-    return ast.unparse(node.func.value).split(".")[0] in {
-        "subprocess",
-        "asyncio",
-        "multiprocessing",
-        "context",
-        "pexpect",
-    }
+    return ast.unparse(node.func.value).split(".")[0] in STARTERS
 
 
 def excess(house: House) -> list[str]:

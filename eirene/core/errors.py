@@ -216,6 +216,12 @@ def error_chain(error: BaseException) -> Iterator[BaseException]:
                 waiting.append(below)
 
 
+def message_line(error: BaseException, most: int = 300) -> str:
+    """What an exception says, on one line of bounded length; its class where it says nothing."""
+    text = " ".join(str(error).split()) or type(error).__name__
+    return text if len(text) <= most else text[: most - 1] + "…"
+
+
 def root_cause(error: BaseException) -> BaseException:
     """Where the causes of an exception begin: what was merely being handled beside it tells of something else."""
     seen = {id(error)}

@@ -7,22 +7,14 @@ import os
 import threading
 from collections import OrderedDict
 from collections.abc import Awaitable, Callable, Hashable, Iterator
-from dataclasses import dataclass, field
 from functools import lru_cache, wraps
 from pathlib import Path
 from typing import Generic, ParamSpec, TypeVar, cast
+from weakref import WeakValueDictionary
 
 K = TypeVar("K", bound=Hashable)
 V = TypeVar("V")
 P = ParamSpec("P")
-
-
-@dataclass(slots=True)
-class _Askers:
-    """The lock of a key's maker, and how many coroutines hold or await it."""
-
-    lock: asyncio.Lock = field(default_factory=asyncio.Lock)
-    count: int = 0
 
 
 class Memo(Generic[K, V]):
@@ -32,7 +24,8 @@ class Memo(Generic[K, V]):
         self._most = most
         self._values: OrderedDict[K, V] = OrderedDict()
         self._lock = threading.Lock()
-        self._askers: dict[tuple[K, int], _Askers] = {}
+        # The lock of a key's maker, as long as somebody holds or awaits it; it belongs to one event loop.
+        self._turns: WeakValueDictionary[tuple[K, int], asyncio.Lock] = WeakValueDictionary()
 
     def __len__(self) -> int:
         return len(self._values)
@@ -76,21 +69,13 @@ class Memo(Generic[K, V]):
         value = self.get(key)
         if value is not None:
             return value
-        turn = key, id(asyncio.get_running_loop())  # a lock belongs to one event loop
-        askers = self._askers.setdefault(turn, _Askers())
-        askers.count += 1
-        try:
-            async with askers.lock:
-                value = self.get(key)
-                if value is None:
-                    value = await make()
-                    if worth is None or worth(value):
-                        self.put(key, value)
-                return value
-        finally:
-            askers.count -= 1
-            if not askers.count:
-                del self._askers[turn]
+        async with self._turns.setdefault((key, id(asyncio.get_running_loop())), asyncio.Lock()):
+            value = self.get(key)
+            if value is None:
+                value = await make()
+                if worth is None or worth(value):
+                    self.put(key, value)
+            return value
 
 
 def memoised(most: int, *, small: Callable[..., bool]) -> Callable[[Callable[P, V]], Callable[P, V]]:

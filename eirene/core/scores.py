@@ -6,6 +6,7 @@ No number stands for "could not be scored": every mean and gate handles `Unscore
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from typing import Annotated, Any, Literal, Self
 
@@ -124,6 +125,20 @@ class Scores(FrozenModel):
 def number(score: Score) -> float | None:
     """The score as a number, or None where there is none."""
     return None if isinstance(score, Unscored) else score
+
+
+_Z = 1.959963984540054  # 95 %, two-sided
+
+
+def wilson(share: float, n: int) -> tuple[float, float]:
+    """The 95 % interval of a share in [0, 1] of `n` draws, n at least 1 (Wilson 1927, score interval).
+
+    Unlike the share plus or minus its standard error it is not empty where all draws agree: five of five says at least
+    0.57.
+    """
+    centre = (share + _Z**2 / (2 * n)) / (1 + _Z**2 / n)
+    half = _Z / (1 + _Z**2 / n) * math.sqrt(share * (1 - share) / n + _Z**2 / (4 * n**2))
+    return 0.0 if share == 0 else max(0.0, centre - half), 1.0 if share == 1 else min(1.0, centre + half)
 
 
 Side = Literal["before", "after"]

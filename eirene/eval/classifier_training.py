@@ -18,15 +18,7 @@ from eirene.eval.detectors.classifier import ClassifierDetector, ClassifierTask
 from eirene.eval.metrics.ranking import average_precision, roc_auc
 from eirene.models.training.recipes import PromptTuningRecipe
 from eirene.models.training.replies import Exchange, TrainingTask, train_replies
-from eirene.models.training.run import (
-    RunOptions,
-    Trained,
-    file_facts,
-    finished_run,
-    refuse_leaks,
-    run_order,
-    start_run,
-)
+from eirene.models.training.run import RunOptions, Trained, file_facts, refuse_leaks, run_order, start_run
 from eirene.prompts.curly import curly_reply
 
 logger = get_logger(__name__)
@@ -58,11 +50,8 @@ def train_classifier(
     questions = {row.item.question for row, _ in rows}
     refuse_leaks(questions, [row.item.question for row, _ in held])
     order = run_order(run, source, task=task.saved(), dev=dev_source, shape=shape)
-    done = finished_run(run, order)
-    if done is not None:
-        return done
     counts = {"answers": len(rows), "with_error": sum(faulty for _, faulty in rows), "questions": len(questions)}
-    return train_replies(run, order, TrainingTask(
+    return train_replies(run, order, lambda: TrainingTask(
         f"A classifier of {task.error_type} errors for Eirene", task.saved(),
         {**file_facts(source), **counts, "dev_answers": len(held)}, _exchanges(rows, task), _exchanges(held, task),
         measure=(lambda: measured(run.folder, held, task, device=run.device)) if held else None,

@@ -29,15 +29,7 @@ from eirene.models.local.layout import CarriedPrompt, as_text
 from eirene.models.local.spec import Layout
 from eirene.models.training.recipes import CriticRecipe, FeedbackRecipe
 from eirene.models.training.replies import Exchange, TrainingTask, train_replies
-from eirene.models.training.run import (
-    RunOptions,
-    Trained,
-    file_facts,
-    finished_run,
-    refuse_leaks,
-    run_order,
-    start_run,
-)
+from eirene.models.training.run import RunOptions, Trained, file_facts, refuse_leaks, run_order, start_run
 from eirene.prompts import load_prompt
 from eirene.text.sentences import split_sentences
 
@@ -70,14 +62,14 @@ def train_feedback(
     held = [] if dev_source is None else read_tagged_answers(dev_source)
     refuse_leaks([r.question for r in rows], [r.question for r in held])
     order = run_order(run, source, split=split, dev=dev_source)
-    done = finished_run(run, order)
-    if done is not None:
-        return done
-    prompt = prompt_for(rows, recipe.layout)
-    task = TrainingTask(
-        "A feedback model for Eirene", prompt.to_json(), {**file_facts(source), "split": split, **described(rows)},
-        [feedback_exchange(r, prompt) for r in rows], [feedback_exchange(r, prompt) for r in held],
-    )  # fmt: skip
+
+    def task() -> TrainingTask:
+        prompt = prompt_for(rows, recipe.layout)
+        return TrainingTask(
+            "A feedback model for Eirene", prompt.to_json(), {**file_facts(source), "split": split, **described(rows)},
+            [feedback_exchange(r, prompt) for r in rows], [feedback_exchange(r, prompt) for r in held],
+        )  # fmt: skip
+
     return train_replies(run, order, task)
 
 
@@ -152,9 +144,6 @@ def train_critic(
     refuse_leaks(_right_texts(rows), _right_texts(held), what="texts")
     carried = CarriedPrompt("hallucination", recipe.layout or _layout_of(run.base), load_prompt(TUNED_PROMPT))
     order = run_order(run, source, dev=dev_source, shape=shape, layout=carried.layout, prompt=carried.prompt.digest)
-    done = finished_run(run, order)
-    if done is not None:
-        return done
     kinds = Counter(f.kind for row in rows for f in row.findings)
     facts = {
         **file_facts(source),
@@ -164,11 +153,10 @@ def train_critic(
         "rows_with_references": sum(bool(row.item.context or row.item.perspectives) for row in rows),
         "dev_rows": len(held),
     }
-    task = TrainingTask(
+    return train_replies(run, order, lambda: TrainingTask(
         "A critic of hallucinations for Eirene", carried.to_json(), facts,
         [critic_exchange(row, carried) for row in rows], [critic_exchange(row, carried) for row in held],
-    )  # fmt: skip
-    return train_replies(run, order, task)
+    ))  # fmt: skip
 
 
 def read_marked(data: str | RowSource, shape: Shape | None = None) -> list[MarkedItem]:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 from collections import deque
-from collections.abc import AsyncIterator, Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any, cast
 
@@ -113,18 +113,6 @@ class ScriptedChatModel(BaseChatModel):
         for chunk in self._chunks(messages, stop, kwargs):
             if run_manager is not None:
                 run_manager.on_llm_new_token(str(chunk.message.text), chunk=chunk)
-            yield chunk
-
-    async def _astream(
-        self,
-        messages: list[BaseMessage],
-        stop: list[str] | None = None,
-        run_manager: AsyncCallbackManagerForLLMRun | None = None,
-        **kwargs: Any,
-    ) -> AsyncIterator[ChatGenerationChunk]:
-        for chunk in self._chunks(messages, stop, kwargs):
-            if run_manager is not None:
-                await run_manager.on_llm_new_token(str(chunk.message.text), chunk=chunk)
             yield chunk
 
     def _chunks(

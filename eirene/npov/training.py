@@ -16,14 +16,7 @@ from eirene.data import Dataset, RowSource, Shape, opened
 from eirene.data.json_rows import Row
 from eirene.models.training.recipes import PromptTuningRecipe
 from eirene.models.training.replies import Exchange, TrainingTask, train_replies
-from eirene.models.training.run import (
-    RunOptions,
-    Trained,
-    file_facts,
-    finished_run,
-    run_order,
-    start_run,
-)
+from eirene.models.training.run import RunOptions, Trained, file_facts, run_order, start_run
 from eirene.npov.writers import GENERATOR
 from eirene.prompts.curly import curly_reply, response_prompt
 
@@ -67,13 +60,10 @@ def train_generator(
     exchanges, left_out = read_exchanges(source, shape)
     held = [] if dev_source is None else read_exchanges(dev_source, shape)[0]
     order = run_order(run, source, dev=dev_source, shape=shape)
-    done = finished_run(run, order)
-    if done is not None:
-        return done
     counts = {"responses": len(exchanges), "rows_left_out": left_out, "dev_responses": len(held)}
     facts = {**file_facts(source), **counts}
     return train_replies(
-        run, order, TrainingTask("A generator of responses for Eirene", CARRIED, facts, exchanges, held)
+        run, order, lambda: TrainingTask("A generator of responses for Eirene", CARRIED, facts, exchanges, held)
     )
 
 

@@ -17,6 +17,7 @@ from typing import TYPE_CHECKING, Any, Unpack
 from eirene.core.errors import InputError
 from eirene.core.logs import get_logger
 from eirene.core.records import Mode, parse_item
+from eirene.core.scores import wilson
 from eirene.data import RowSource, opened
 from eirene.data.line_checksum import sealed_value
 from eirene.models.local.layout import CarriedPrompt, as_text, encode_chat, encode_text
@@ -58,7 +59,6 @@ _CURVES = {
     "train_loss": "loss", "train_accuracy": "rewards/accuracies", "train_margin": "rewards/margins",
     "held_out_loss": "eval_loss",
 }  # fmt: skip
-_Z = 1.959964  # two-sided 95 %
 
 
 def train_refiner(
@@ -346,13 +346,6 @@ def summarise(rows: Sequence[RankedPair], *, beta: float) -> dict[str, Any]:
         },
         "longer_preferred": accuracy(lambda r: r.n_chosen - r.n_rejected),
     }
-
-
-def wilson(share: float, n: int) -> tuple[float, float]:
-    """The 95 % Wilson score interval of a share of `n` (Wilson 1927)."""
-    middle = (share + _Z**2 / (2 * n)) / (1 + _Z**2 / n)
-    half = _Z / (1 + _Z**2 / n) * math.sqrt(share * (1 - share) / n + _Z**2 / (4 * n**2))
-    return max(0.0, middle - half), min(1.0, middle + half)
 
 
 def _softplus(x: float) -> float:

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
-from eirene.core.errors import InputError
+from eirene.core.errors import InputError, message_line
 from eirene.core.extras import importing, require
 
 if TYPE_CHECKING:
@@ -56,7 +56,7 @@ def _loaded(name: str, *, seed: int) -> _SentenceEncoder:
             )
             encoder = _SentenceEncoder(name, model)
         except Exception as error:  # the library raises whatever its loaders and the hub raise
-            raise InputError(f"the encoder {name!r} cannot be loaded: {_line(error)}", field=_FIELD) from error
+            raise InputError(f"the encoder {name!r} cannot be loaded: {message_line(error)}", field=_FIELD) from error
     refuse_not_finite(model.state_dict().items(), f"the encoder {name!r}", field=_FIELD)
     return encoder
 
@@ -85,10 +85,6 @@ def _types(value: Any) -> Iterator[str]:
             yield from map(str, named.values() if isinstance(named, dict) else ())
             if "type" in part:
                 yield str(part["type"])
-
-
-def _line(error: Exception) -> str:
-    return " ".join(str(error).split())[:300] or type(error).__name__
 
 
 class _SentenceEncoder:

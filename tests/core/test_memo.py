@@ -22,8 +22,7 @@ async def test_who_comes_meanwhile_waits_and_who_comes_later_finds_it() -> None:
     memo: Memo[str, int] = Memo(2)
     assert await asyncio.gather(*(memo.get_or_await("a", ask) for _ in range(5))) == [7] * 5
     assert await memo.get_or_await("a", ask) == 7
-    assert len(asked) == 1
-    assert memo._askers == {}
+    assert len(asked) == 1 and not memo._turns
 
 
 async def test_a_failure_is_no_result_and_the_next_asks_again() -> None:
@@ -41,28 +40,29 @@ async def test_a_failure_is_no_result_and_the_next_asks_again() -> None:
         memo.get_or_await("a", ask), memo.get_or_await("a", ask), return_exceptions=True
     )
     assert isinstance(first, ValueError) and second == 3
-    assert memo._askers == {}
 
 
 async def test_who_comes_after_a_failure_waits_for_the_next_who_asks() -> None:
     """One at a time asks for a key, however many fail: each time is paid for."""
-    asking: list[int] = [0, 0]
+    begun, go_on = asyncio.Semaphore(0), asyncio.Semaphore(0)
+    asking: list[int] = []
 
     async def ask() -> int:
-        asking[0] += 1
-        asking[1] = max(asking)
-        await asyncio.sleep(0.01)
-        asking[0] -= 1
-        return 0
+        asking.append(1)
+        begun.release()
+        await go_on.acquire()
+        return asking.pop()
 
     memo: Memo[str, int] = Memo(2)
-
-    async def later() -> None:
-        await asyncio.sleep(0.015)
-        await memo.get_or_await("a", ask, worth=lambda _: False)
-
-    await asyncio.gather(*(memo.get_or_await("a", ask, worth=lambda _: False) for _ in range(2)), later())
-    assert (asking, memo._askers) == ([0, 1], {})
+    askers = [asyncio.create_task(memo.get_or_await("a", ask, worth=lambda _: False)) for _ in range(2)]
+    for n in range(3):
+        await begun.acquire()
+        if n == 1:  # the second asks, for the first has failed
+            askers.append(asyncio.create_task(memo.get_or_await("a", ask, worth=lambda _: False)))
+            await asyncio.sleep(0)
+        assert len(asking) == 1
+        go_on.release()
+    await asyncio.gather(*askers)
 
 
 async def test_a_cancelled_asker_leaves_the_others_their_turn() -> None:
@@ -118,7 +118,7 @@ def test_threads_with_loops_of_their_own_share_one() -> None:
 
     with ThreadPoolExecutor(4) as pool:
         assert [found.result() for found in [pool.submit(asyncio.run, both()) for _ in range(4)]] == [[1, 1]] * 4
-    assert (len(memo), memo._askers) == (1, {})
+    assert len(memo) == 1 and not memo._turns
 
 
 def test_what_was_used_longest_ago_goes_first() -> None:

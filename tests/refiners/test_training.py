@@ -11,7 +11,6 @@ from pathlib import Path
 from typing import Any, cast
 
 import pytest
-from statsmodels.stats.proportion import proportion_confint
 
 from eirene.core.errors import InputError, TrainingStoppedError
 from eirene.core.records import Item
@@ -37,7 +36,6 @@ from eirene.refiners.training import (
     rank,
     summarise,
     train_refiner,
-    wilson,
 )
 from tests.tiny_llama import make_llama
 
@@ -343,9 +341,3 @@ def test_figures_are_functions_of_the_rows() -> None:
     assert found["before"]["preference_accuracy"]["value"] == 0.5
     assert found["before"]["preference_accuracy_per_token"]["value"] == pytest.approx(0.5)
     assert found["longer_preferred"]["value"] == 0.5
-
-
-def test_the_interval_is_wilsons() -> None:
-    """statsmodels' proportion_confint(method="wilson") is the other implementation."""
-    for hits, n in ((0, 3), (3, 3), (31, 49), (1, 2)):
-        assert wilson(hits / n, n) == pytest.approx(proportion_confint(hits, n, method="wilson"), abs=1e-6)

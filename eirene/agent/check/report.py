@@ -27,9 +27,8 @@ from eirene.core.quality import (
     RowReport,
     Unit,
 )
-from eirene.core.scores import number
+from eirene.core.scores import number, wilson
 from eirene.core.signature import signature
-from eirene.eval.detectors.judge import wilson
 from eirene.eval.metrics.bootstrap import Resamples, mcnemar_exact, means
 
 COMPARED = ("worse", "better", "net")
@@ -94,7 +93,7 @@ def make_report(
 def _share(quantity: str, hits: int, n: int, left_out: int = 0, why: str = "") -> Figure:
     if n == 0:
         return Figure(quantity, None, n=0, left_out=left_out, why=why)
-    low, high = wilson(hits, n)
+    low, high = wilson(hits / n, n)
     return Figure(quantity, hits / n, hits, n, left_out, low, high)
 
 

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Literal
 from eirene.core.errors import BackendError, InputError
 from eirene.core.logs import get_logger
 from eirene.core.memo import Memo
-from eirene.core.scores import Poll, Polls, Score, Scores, Unscored
+from eirene.core.scores import Poll, Polls, Score, Scores, Unscored, wilson
 from eirene.core.signature import derive_seed
 from eirene.core.usage import Meter
 from eirene.eval.base import GIVEN, Case, Need, unmet
@@ -23,7 +23,6 @@ from eirene.eval.detectors.judge import (
     raise_where_all_failed,
     read_verdict,
     verdict_form,
-    wilson,
 )
 from eirene.eval.registry import detector
 from eirene.eval.resources import POLLS, Resources
@@ -167,7 +166,7 @@ def scores_of(polls: list[Poll], *, asked: Question, requested: int) -> Scores:
         why = f"{found.answered} of {requested} polls could be read, {max(QUORUM, -(-requested // 2))} are needed"
         hallucination = Unscored(unscored=f"{why} ({causes})" if causes else why)
     else:
-        low, high = wilson(found.yes, found.answered)
+        low, high = wilson(found.yes / found.answered, found.answered)
         found = found.model_copy(update={"low": low, "high": high})
         hallucination = found.yes / found.answered
     return Scores(hallucination=hallucination, coverage=Unscored(unscored=NO_COVERAGE), polls=found)

@@ -8,7 +8,6 @@ TigerScore. What cannot be read is unscored, with the cause: it never counts as 
 from __future__ import annotations
 
 import json
-import math
 import re
 import unicodedata
 from collections.abc import Iterable, Sequence
@@ -201,21 +200,6 @@ def cleaned(text: str) -> str:
 
 def _plain(text: str) -> str:
     return _MARKUP.sub("", _BOXED.sub(r"\nverdict: \1\n", text)).translate(_QUOTES)
-
-
-_Z = 1.959963984540054  # 95 %, two-sided
-
-
-def wilson(hits: int, n: int) -> tuple[float, float]:
-    """The 95 % interval of a share of `hits` in `n` draws, n at least 1 (Wilson 1927, score interval).
-
-    Unlike hits/n plus or minus its standard error it is not empty where all draws agree: five of five says at least
-    0.57.
-    """
-    share, z2 = hits / n, _Z * _Z
-    centre = (share + z2 / (2 * n)) / (1 + z2 / n)
-    half = _Z / (1 + z2 / n) * math.sqrt(share * (1 - share) / n + z2 / (4 * n * n))
-    return (0.0 if hits == 0 else max(0.0, centre - half), 1.0 if hits == n else min(1.0, centre + half))
 
 
 def bounded(raw: float, *, half: float) -> float:

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Protocol
 import numpy as np
 from numpy.typing import NDArray
 
-from eirene.core.errors import EncoderError
+from eirene.core.errors import EncoderError, message_line
 from eirene.core.memo import Memo, once
 from eirene.text.cancellation import check_cancelled
 
@@ -301,7 +301,7 @@ def load_encoder(path: Path | None = None, threads: int | None = None, *, cached
         encoder = Encoder(session, tokenizer, digest, cached_texts=cached_texts)
         (vector,) = encoder._compute([_PROBE])
     except Exception as error:  # neither library has an exception class of its own to name
-        raise EncoderError(f"the encoder in {folder} cannot be read: {_line(error)}") from error
+        raise EncoderError(f"the encoder in {folder} cannot be read: {message_line(error)}") from error
     if not vector.any():
         raise EncoderError(f"the encoder in {folder} is damaged: a text's vector is zero; train it again")
     return encoder
@@ -344,10 +344,6 @@ def _read(file: Path) -> bytes:
         return file.read_bytes()
     except OSError as error:
         raise EncoderError(f"no encoder file {file}: give the folder of a trained encoder, or reinstall") from error
-
-
-def _line(error: Exception) -> str:
-    return " ".join(str(error).split())[:300] or type(error).__name__
 
 
 def cut_windows(ids: Sequence[int], *, max_tokens: int = MAX_TOKENS) -> list[list[int]]:

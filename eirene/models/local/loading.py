@@ -20,7 +20,7 @@ from transformers import AutoModelForCausalLM, AutoTokenizer
 from transformers.utils import logging as transformers_logging
 from transformers.utils.hub import cached_file
 
-from eirene.core.errors import InputError
+from eirene.core.errors import InputError, message_line
 from eirene.core.logs import get_logger
 from eirene.models.local.spec import ADAPTER_CONFIG, LocalSpec, read_object
 
@@ -29,7 +29,6 @@ if TYPE_CHECKING:
 
 logger = get_logger(__name__)
 
-_SHOWN = 300
 _NAMED = 3
 _CONFIG = "config.json"
 _KERNEL = re.compile(r'"_?attn_implementation"\s*:\s*"[^"]*/')
@@ -75,7 +74,7 @@ def choose_device(wanted: str | None) -> str:
     try:
         torch.empty(0, device=wanted)
     except (RuntimeError, AssertionError) as error:  # torch asserts where it was built without CUDA
-        raise InputError(f"device {wanted!r} cannot be used: {_message(error)}", field="device") from None
+        raise InputError(f"device {wanted!r} cannot be used: {message_line(error)}", field="device") from None
     return wanted
 
 
@@ -227,16 +226,10 @@ def _listed(names: Collection[str]) -> str:
     return f"{len(names)} tensor{'' if len(names) == 1 else 's'} ({shown})"
 
 
-def _message(error: BaseException) -> str:
-    """An error's message on one line, shortened."""
-    text = " ".join(str(error).split()) or type(error).__name__
-    return text if len(text) <= _SHOWN else text[: _SHOWN - 1] + "…"
-
-
 def _unloadable(where: str, error: Exception, *, field: str) -> InputError:
     if "trust_remote_code" in str(error):  # what transformers says where it has no code of its own for the model
         return _runs_code(where, field=field)
-    return InputError(f"{where} cannot be loaded: {_message(error)}", field=field)
+    return InputError(f"{where} cannot be loaded: {message_line(error)}", field=field)
 
 
 def _runs_code(where: str, *, field: str) -> InputError:
@@ -286,7 +279,7 @@ def _adapter_tensors(adapter: str, where: str) -> set[str]:
     except InputError:
         raise
     except Exception as error:  # safetensors has an error of its own, and raises others
-        raise InputError(f"{where} cannot be loaded: {_message(error)}", field="backend") from error
+        raise InputError(f"{where} cannot be loaded: {message_line(error)}", field="backend") from error
     return names
 
 
@@ -300,7 +293,7 @@ def _attached(model: PreTrainedModel, adapter: str, where: str) -> Any:
     except KeyError as error:  # a prompt tuning's vectors, or the like, by their name
         raise _lacking({str(error.args[0])}, where) from error
     except Exception as error:  # peft, torch and the hub's client raise whatever they like, without a root
-        raise InputError(f"{where} does not go with this model: {_message(error)}", field="backend") from error
+        raise InputError(f"{where} does not go with this model: {message_line(error)}", field="backend") from error
 
 
 def _check_adapter(adapted: Any, names: set[str], where: str) -> None:

@@ -17,7 +17,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
 
-from eirene.core.errors import BackendError, InputError, TooLongError
+from eirene.core.errors import BackendError, InputError, TooLongError, message_line
 from eirene.core.extras import require
 from eirene.core.usage import Meter, Usage
 from eirene.models.call_spans import TracedCall
@@ -163,7 +163,7 @@ class LocalModel:
             self._last = None
             raise BackendError(
                 f"{self.name}: out of memory with {min(len(seeds), sampling.max_batch)} samples of {len(ids)} prompt "
-                f"tokens at once; lower max_batch, or use a narrower dtype ({_first_line(error)})"
+                f"tokens at once; lower max_batch, or use a narrower dtype ({message_line(error, 200)})"
             ) from error
         finally:
             meter.add(Usage(seconds=time.perf_counter() - started))
@@ -256,7 +256,3 @@ def _end_ids(model: PreTrainedModel, tokenizer: PreTrainedTokenizerBase) -> froz
 def _context_tokens(model: PreTrainedModel) -> int | None:
     value = getattr(model.config.get_text_config(), "max_position_embeddings", None)
     return value if isinstance(value, int) and value > 0 else None
-
-
-def _first_line(error: BaseException) -> str:
-    return str(error).strip().split("\n", maxsplit=1)[0][:200]

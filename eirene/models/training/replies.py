@@ -19,6 +19,7 @@ from eirene.models.training.run import (
     curve,
     encode_example,
     finish_run,
+    finished_run,
     logged,
     write_json,
 )
@@ -60,8 +61,15 @@ class TrainingTask:
     measure: Callable[[], dict[str, Any]] | None = None
 
 
-def train_replies(run: TrainingRun, order: dict[str, Any], task: TrainingTask) -> Trained:
-    """Trains on the replies alone; longer examples are left out and counted. Raises as `fit.train` does."""
+def train_replies(run: TrainingRun, order: dict[str, Any], make: Callable[[], TrainingTask]) -> Trained:
+    """Trains on the replies of the task that `make` gives; returns at once where the folder holds the finished run.
+
+    Longer examples are left out and counted. Raises as `finished_run` and `fit.train` do.
+    """
+    done = finished_run(run, order)
+    if done is not None:
+        return done
+    task = make()
     from eirene.models.local.loading import load_tokenizer
     from eirene.models.training.fit import fit_replies
 

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any, Protocol
 import numpy as np
 from numpy.typing import NDArray
 
-from eirene.core.errors import EncoderError
+from eirene.core.errors import EncoderError, message_line
 from eirene.core.memo import Memo, once
 from eirene.models.encoder.runtime import ReadsTokens, TokenLayers, shipped_encoder
 from eirene.text.cancellation import check_cancelled
@@ -306,12 +306,8 @@ def load_verifier(encoder: ReadsTokens, path: Path | None = None) -> Verifier:
         verifier = Verifier(session, encoder, digest)
         verifier.read([PremiseClaim(("Every text has a vector.",), "A text has one.")])
     except Exception as error:  # onnxruntime has no exception class of its own to name
-        raise EncoderError(f"the verifier in {file} cannot be read: {_line(error)}") from error
+        raise EncoderError(f"the verifier in {file} cannot be read: {message_line(error)}") from error
     return verifier
-
-
-def _line(error: Any) -> str:
-    return " ".join(str(error).split())[:300] or type(error).__name__
 
 
 @once

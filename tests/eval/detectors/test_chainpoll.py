@@ -13,11 +13,11 @@ from statsmodels.stats.proportion import proportion_confint
 
 from eirene.core.errors import AuthError, InputError, UnreachableError
 from eirene.core.grounding import ArgumentGroup, Grounding
-from eirene.core.scores import Scores, Unscored
+from eirene.core.scores import Scores, Unscored, wilson
 from eirene.core.usage import Meter
 from eirene.eval.base import Case
 from eirene.eval.detectors.chainpoll import ChainPoll, chainpoll_messages
-from eirene.eval.detectors.judge import bounded, wilson
+from eirene.eval.detectors.judge import bounded
 from eirene.models.chat import ChatModel
 from eirene.models.limits import RetryPolicy
 from eirene.models.resolve import ChatOptions, resolve_chat
@@ -151,8 +151,8 @@ def test_the_interval_is_wilsons(subtests: pytest.Subtests) -> None:
     for hits, n in [(0, 5), (5, 5), (3, 5), (1, 3), (17, 40)]:
         with subtests.test(hits=hits, n=n):
             expected = proportion_confint(hits, n, alpha=0.05, method="wilson")
-            assert wilson(hits, n) == pytest.approx(expected, abs=1e-12)
-            assert wilson(5, 5)[0] == pytest.approx(1 / (1 + 1.959963984540054**2 / 5), abs=1e-12)
+            assert wilson(hits / n, n) == pytest.approx(expected, abs=1e-12)
+            assert wilson(1.0, 5)[0] == pytest.approx(1 / (1 + 1.959963984540054**2 / 5), abs=1e-12)
 
 
 @given(st.floats(0, 1e6), st.floats(0, 1e6), st.floats(0.1, 100))

@@ -56,9 +56,8 @@ def go(base: Path, folder: Path, settings: TrainingRecipe | None = None, **more:
     """A run over four exchanges."""
     settings = recipe(checkpoint_steps=1) if settings is None else settings
     run = TrainingRun(str(base), folder, settings, seed=7, device="cpu", **more)
-    folder.mkdir(exist_ok=True)
     exchanges = [Exchange(f"question {n}", "is missing" if n % 2 else "the answer") for n in range(4)]
-    return train_replies(run, run_order(run, ROWS), TrainingTask("A test", {"kind": "test"}, {}, exchanges))
+    return train_replies(run, run_order(run, ROWS), lambda: TrainingTask("A test", {"kind": "test"}, {}, exchanges))
 
 
 def weights(folder: Path) -> bytes:
