@@ -20,9 +20,9 @@ from eirene.alignment import features
 from eirene.alignment.features import Blend, Features, measure
 from eirene.alignment.verbatim import verbatim
 from eirene.core.errors import EncoderError
-from eirene.core.memo import memoised
 from eirene.core.signature import digest
 from eirene.text.clauses import Unit, units_of
+from eirene.text.remembered import memoised
 from eirene.text.sentences import Sentence, split_sentences
 
 if TYPE_CHECKING:

@@ -12,10 +12,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from eirene.alignment.align import KEPT, Alignment, Constants, align, frozen, is_small, load_constants
-from eirene.core.memo import memoised
 from eirene.core.records import Item
 from eirene.text.cancellation import check_cancelled
 from eirene.text.clauses import opening_length
+from eirene.text.remembered import memoised
 from eirene.text.sentences import Sentence, split_sentences
 
 if TYPE_CHECKING:

@@ -1,4 +1,4 @@
-"""Caches: `Memo`, a bounded LRU memory for threads and coroutines; `memoised` and `once` for functions; the folder."""
+"""Caches: `Memo`, a bounded LRU memory for threads and coroutines; `once` for functions; the folder."""
 
 from __future__ import annotations
 
@@ -7,14 +7,13 @@ import os
 import threading
 from collections import OrderedDict
 from collections.abc import Awaitable, Callable, Hashable, Iterator
-from functools import lru_cache, wraps
+from functools import wraps
 from pathlib import Path
-from typing import Generic, ParamSpec, TypeVar, cast
+from typing import Generic, TypeVar
 from weakref import WeakValueDictionary
 
 K = TypeVar("K", bound=Hashable)
 V = TypeVar("V")
-P = ParamSpec("P")
 
 
 class Memo(Generic[K, V]):
@@ -76,24 +75,6 @@ class Memo(Generic[K, V]):
                 if worth is None or worth(value):
                     self.put(key, value)
             return value
-
-
-def memoised(most: int, *, small: Callable[..., bool]) -> Callable[[Callable[P, V]], Callable[P, V]]:
-    """Keeps a function's latest `most` results by its arguments, which are hashable.
-
-    Arguments that are not `small` are computed anew each time, so that the memory is bounded in bytes.
-    """
-
-    def decorate(make: Callable[P, V]) -> Callable[P, V]:
-        known = cast("Callable[P, V]", lru_cache(maxsize=most)(make))
-
-        @wraps(make)
-        def run(*args: P.args, **kwargs: P.kwargs) -> V:
-            return known(*args, **kwargs) if small(*args, **kwargs) else make(*args, **kwargs)
-
-        return run
-
-    return decorate
 
 
 def once(make: Callable[[], V]) -> Callable[[], V]:

@@ -26,6 +26,7 @@ from eirene.models.structured import ReplyForm, choice_schema, json_object, obje
 from eirene.prompts import SHIPPED, Message, Prompt, PromptSet
 from eirene.prompts.fence import break_control_tokens, fence_word, one_line
 from eirene.prompts.history import history_lines, history_part
+from eirene.text.quoting import one_line as shortened
 from eirene.text.refusals import denies_fault
 from eirene.text.sentences import Sentence
 
@@ -212,7 +213,7 @@ def split_reasons(reply: str, mark: str, item: Item) -> tuple[str, tuple[str, ..
         return "\n".join(lines), ()
     if len(said) != len(found) or len({f.start for f in found}) < len(found):  # which is whose is not beyond doubt
         return copy, ()
-    return copy, tuple(resolved(_short(reason), item) for reason in said)
+    return copy, tuple(resolved(shortened(one_line(reason), _LONGEST), item) for reason in said)
 
 
 def cut_copy(reply: str, mark: str) -> str:
@@ -235,8 +236,3 @@ def _listed(lines: Sequence[str]) -> list[str]:
     entries = [entry for entry in found if entry is not None]
     in_order = all(entry["n"] in (None, str(n)) for n, entry in enumerate(entries, start=1))
     return [entry["said"] for entry in entries] if in_order and len(entries) == len(found) else []
-
-
-def _short(text: str) -> str:
-    line = one_line(text)
-    return line if len(line) <= _LONGEST else line[:_LONGEST].rsplit(" ", 1)[0] + " ..."

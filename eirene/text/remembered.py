@@ -1,30 +1,33 @@
-"""A cache for functions that read one text: the gate's checks ask for the same sentences and words again and again."""
+"""A cache for functions that read texts: the gate's checks ask for the same sentences and words again and again."""
 
 from __future__ import annotations
 
 from collections.abc import Callable
 from functools import lru_cache, wraps
-from typing import Concatenate, ParamSpec, TypeVar, cast
+from typing import ParamSpec, TypeVar, cast
 
 P = ParamSpec("P")
 R = TypeVar("R")
 
 
-def remembered(
-    most: int, *, longest: int
-) -> Callable[[Callable[Concatenate[str, P], R]], Callable[Concatenate[str, P], R]]:
-    """Keeps the last `most` results of a function whose first argument is a text, and whose results nobody changes.
+def memoised(most: int, *, small: Callable[..., bool]) -> Callable[[Callable[P, R]], Callable[P, R]]:
+    """Keeps a function's last `most` results by its arguments, which are hashable; nobody changes a result.
 
-    Texts of more than `longest` characters are read anew each time, so that the memory is bounded in bytes.
+    Arguments that are not `small` are read anew each time, so that the memory is bounded in bytes.
     """
 
-    def decorate(read: Callable[Concatenate[str, P], R]) -> Callable[Concatenate[str, P], R]:
-        kept = cast("Callable[Concatenate[str, P], R]", lru_cache(maxsize=most)(read))
+    def decorate(read: Callable[P, R]) -> Callable[P, R]:
+        kept = cast("Callable[P, R]", lru_cache(maxsize=most)(read))
 
         @wraps(read)
-        def run(text: str, /, *args: P.args, **named: P.kwargs) -> R:
-            return kept(text, *args, **named) if len(text) <= longest else read(text, *args, **named)
+        def run(*args: P.args, **named: P.kwargs) -> R:
+            return kept(*args, **named) if small(*args, **named) else read(*args, **named)
 
         return run
 
     return decorate
+
+
+def remembered(most: int, *, longest: int) -> Callable[[Callable[P, R]], Callable[P, R]]:
+    """The same for a function whose first argument is a text; one of more than `longest` characters is not small."""
+    return memoised(most, small=lambda text, *_, **__: len(text) <= longest)

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from eirene.core.memo import Memo, cache_folder, memoised
+from eirene.core.memo import Memo, cache_folder
 
 
 async def test_who_comes_meanwhile_waits_and_who_comes_later_finds_it() -> None:
@@ -129,18 +129,6 @@ def test_what_was_used_longest_ago_goes_first() -> None:
     memo.put("c", 3)
     assert (list(memo), memo.get("b")) == (["a", "c"], None)
     assert memo.get_or_make("b", lambda: 4) == 4 == memo.get_or_make("b", lambda: 5)
-
-
-def test_a_function_keeps_its_results_of_small_arguments() -> None:
-    made: list[str] = []
-
-    @memoised(2, small=lambda text: len(text) < 3)
-    def length(text: str) -> int:
-        made.append(text)
-        return len(text)
-
-    assert [length(text) for text in ("ab", "ab", "abc", "abc")] == [2, 2, 3, 3]
-    assert made == ["ab", "abc", "abc"]
 
 
 @pytest.mark.parametrize("variable", ["EIRENE_CACHE", "XDG_CACHE_HOME", "HOME"])

@@ -9,13 +9,13 @@ from itertools import chain
 
 from eirene.core.concurrency import off_loop
 from eirene.core.grounding import Grounding
-from eirene.core.memo import memoised
 from eirene.core.scores import ArgumentScore, Score, Scores, SentenceScore, Unscored, WordScore
 from eirene.core.usage import Meter
 from eirene.eval.base import GIVEN, Case
 from eirene.eval.registry import detector
 from eirene.eval.resources import Resources
 from eirene.text.language import ENGLISH, language_of
+from eirene.text.remembered import memoised
 from eirene.text.sentences import split_sentences
 from eirene.text.words import Word, content_words
 

@@ -20,13 +20,13 @@ from eirene.alignment import Constants, align, load_constants
 from eirene.alignment.align import Logistic, frozen, is_small
 from eirene.alignment.comparison import passage_sentences
 from eirene.alignment.features import PROTOTYPES, measure
-from eirene.core.memo import memoised
 from eirene.gate.checks.base import EditCase, Objection
 from eirene.gate.checks.claims import Claim, Insertion, clauses_of, insertions_of, pieces_of, touching
 from eirene.text.cancellation import check_cancelled
 from eirene.text.discourse import is_filler
 from eirene.text.discourse import is_small as is_small_word
 from eirene.text.edits import SentenceEdit
+from eirene.text.remembered import memoised
 from eirene.text.sentences import split_sentences
 from eirene.text.words import stems
 
