@@ -10,7 +10,7 @@ from typing import Literal, Protocol
 from eirene.core.grounding import ArgumentGroup, Grounding, grounding_for
 from eirene.core.history import HistoryTurn, query_in_place
 from eirene.core.records import Item
-from eirene.core.scores import PairVotes, Scores
+from eirene.core.scores import PairVotes, Scores, Unscored
 from eirene.core.usage import Meter
 from eirene.prompts.history import PROBE
 from eirene.text.thinking import without_thinking
@@ -64,6 +64,21 @@ class Case:
     def query(self) -> str:
         """The question with what a follow-up leaves unsaid, for encoders."""
         return query_in_place(self.question, self.history)
+
+
+def where_given(case: Case, scores: Scores) -> Scores:
+    """The scores, without those of hallucination where nothing was given to hold the answer against."""
+    if case.given.source != "derived":
+        return scores
+    why = Unscored(unscored="needs a judge: nothing was given to check the answer against")
+    return scores.model_copy(update={"hallucination": why, "sentences": (), "words": (), "shares": ()})
+
+
+def uncheckable(case: Case) -> str | None:
+    """Why there is nothing to read beside each other: no given text, or no answer; None where there are both."""
+    if case.given.source == "derived" or not any(text.strip() for text in case.given.arguments):
+        return "nothing was given to check the answer against"
+    return None if case.answer.strip() else "the answer is empty"
 
 
 def layout_digest(lay_out: Callable[[Case], str]) -> str:

@@ -10,15 +10,13 @@ from eirene.alignment.comparison import compare_sides, passage_sentences
 from eirene.core.grounding import Grounding
 from eirene.core.scores import ArgumentScore, Scores, SentenceScore, Unscored
 from eirene.core.usage import Meter
-from eirene.eval.base import GIVEN, Case
+from eirene.eval.base import GIVEN, Case, where_given
 from eirene.eval.registry import detector
 from eirene.eval.resources import Resources
 from eirene.text.language import unsupported_language
 
 if TYPE_CHECKING:
     from eirene.models.encoder.runtime import Encodes
-
-NEEDS_JUDGE = "needs a judge: nothing was given to check the answer against"
 
 
 class _EncoderDetector:
@@ -87,22 +85,17 @@ def score_alignment(case: Case, encoder: Encodes) -> Scores:
     for name, p in zip(names, found.p_missing, strict=True):
         numbers[name] = numbers.get(name, 0) + 1
         arguments.append(ArgumentScore(group=name, n=numbers[name], coverage=float(p)))
-    coverage = float(found.p_missing.max())
-    if case.given.source == "derived":
-        return Scores(hallucination=Unscored(unscored=NEEDS_JUDGE), coverage=coverage, arguments=tuple(arguments))
-    if not found.sentences:
-        return Scores(
-            hallucination=Unscored(unscored="the answer is empty"), coverage=coverage, arguments=tuple(arguments)
-        )
-    return Scores(
-        hallucination=float(found.p_unsupported_sentences.max()),
-        coverage=coverage,
+    worst = found.p_unsupported_sentences.max() if found.sentences else None
+    scores = Scores(
+        hallucination=Unscored(unscored="the answer is empty") if worst is None else float(worst),
+        coverage=float(found.p_missing.max()),
         sentences=tuple(
             SentenceScore(n=sentence.n, hallucination=float(p))
             for sentence, p in zip(found.sentences, found.p_unsupported_sentences, strict=True)
         ),
         arguments=tuple(arguments),
     )
+    return where_given(case, scores)
 
 
 def aligned(case: Case, encoder: Encodes) -> tuple[Alignment, tuple[str, ...]]:

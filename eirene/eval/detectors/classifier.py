@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any, Literal, cast
 from eirene.core.errors import InputError
 from eirene.core.scores import Score, Scores, SentenceScore, Unscored, number
 from eirene.core.usage import Meter, Usage
-from eirene.eval.base import GIVEN, Case, Need, layout_digest
+from eirene.eval.base import GIVEN, Case, Need, layout_digest, uncheckable
 from eirene.eval.detectors.chunks import Piece, part_of, share_out, whole
 from eirene.eval.registry import detector
 from eirene.eval.resources import Resources
@@ -28,8 +28,6 @@ if TYPE_CHECKING:
     from transformers import PreTrainedModel
 
     from eirene.models.local.model import LocalModel
-
-NEEDS_GIVEN = "nothing was given to check the answer against"
 
 
 class ClassifierDetector:
@@ -67,10 +65,8 @@ class ClassifierDetector:
 
     async def score(self, case: Case, *, meter: Meter) -> Scores:
         """The scores of one answer."""
-        if case.given.source == "derived" or not any(text.strip() for text in case.given.arguments):
-            return Scores.none(NEEDS_GIVEN)
-        if not case.answer.strip():
-            return Scores.none("the answer is empty")
+        if (why := uncheckable(case)) is not None:
+            return Scores.none(why)
         found = {error_type: await self._one(error_type, case, meter) for error_type in ERROR_TYPES}
         return Scores(
             hallucination=found["hallucination"].score,

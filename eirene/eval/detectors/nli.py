@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from eirene.core.errors import InputError
 from eirene.core.scores import ArgumentScore, Score, Scores, SentenceScore, Unscored, number
 from eirene.core.usage import Meter, Usage
-from eirene.eval.base import GIVEN, Case, Need
+from eirene.eval.base import GIVEN, Case, Need, uncheckable
 from eirene.eval.detectors.chunks import Piece, sentences_of, share_out, whole
 from eirene.eval.registry import detector
 from eirene.eval.resources import Resources
@@ -18,7 +18,6 @@ from eirene.text.sentences import split_sentences
 __all__ = ["NliDetector", "NliModel", "load_nli"]
 
 _EMPTY = "it is empty"
-_NOT_GIVEN = "nothing was given to check the answer against"
 
 
 @dataclass(frozen=True, slots=True)
@@ -52,10 +51,8 @@ class NliDetector:
 
     async def score(self, case: Case, *, meter: Meter) -> Scores:
         """The scores of one answer."""
-        if case.given.source == "derived" or not any(text.strip() for text in case.given.arguments):
-            return Scores.none(_NOT_GIVEN)
-        if not case.answer.strip():
-            return Scores.none("the answer is empty")
+        if (why := uncheckable(case)) is not None:
+            return Scores.none(why)
         return await self._model.compute(lambda: self._score(case, meter))
 
     def _score(self, case: Case, meter: Meter) -> Scores:

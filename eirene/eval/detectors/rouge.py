@@ -11,7 +11,7 @@ from eirene.core.concurrency import off_loop
 from eirene.core.grounding import Grounding
 from eirene.core.scores import ArgumentScore, Score, Scores, SentenceScore, Unscored, WordScore
 from eirene.core.usage import Meter
-from eirene.eval.base import GIVEN, Case
+from eirene.eval.base import GIVEN, Case, where_given
 from eirene.eval.registry import detector
 from eirene.eval.resources import Resources
 from eirene.text.language import ENGLISH, language_of
@@ -21,7 +21,6 @@ from eirene.text.words import Word, content_words
 
 Counts = dict[str, int]
 
-NEEDS_JUDGE = "needs a judge: nothing was given to check the answer against"
 NO_ARGUMENT_WORDS = "no content words among what was given"
 _KEPT_CHARACTERS = 20_000
 
@@ -84,15 +83,14 @@ def score_rouge(case: Case) -> Scores:
         )
         for a in given.arguments
     )
-    if case.given.source == "derived":
-        return Scores(hallucination=Unscored(unscored=NEEDS_JUDGE), coverage=coverage, arguments=arguments)
-    return Scores(
+    scores = Scores(
         hallucination=_error(_share(response, given.everything), "the answer has no content words"),
         coverage=coverage,
         sentences=_sentences(case.answer, said, given.everything),
         arguments=arguments,
         words=_words(said, given.everything),
     )
+    return where_given(case, scores)
 
 
 @dataclass(frozen=True, slots=True)

@@ -17,7 +17,7 @@ from eirene.core.errors import InputError
 from eirene.core.memo import Memo
 from eirene.core.scores import ArgumentScore, Score, Scores, SentenceScore, Unscored, WordScore
 from eirene.core.usage import Meter, Usage
-from eirene.eval.base import Case, Need, layout_digest
+from eirene.eval.base import Case, Need, layout_digest, where_given
 from eirene.eval.detectors.chunks import Piece, share_out, whole
 from eirene.eval.detectors.gradients import Measure, Span, attribute_tokens, normalised, tokens_of, word_map
 from eirene.eval.registry import detector
@@ -41,7 +41,6 @@ Mean = Literal["geometric", "arithmetic"]
 """How words become one number: appendix C of the paper says geometric, section 3.2 only mean."""
 AGGREGATES: tuple[Aggregate, ...] = get_args(Aggregate)
 MEANS: tuple[Mean, ...] = get_args(Mean)
-NEEDS_JUDGE = "needs a judge: nothing was given to check the answer against"
 _NO_WORDS = "no content words"
 _KEPT = 64  # maps
 
@@ -101,14 +100,7 @@ class SalienceDetector:
         hallucination: Score = (
             self._error(beta) if found.columns else Unscored(unscored="the answer has no content words")
         )
-        if case.given.source == "derived":
-            return Scores(
-                hallucination=Unscored(unscored=NEEDS_JUDGE),
-                coverage=coverage,
-                arguments=self._arguments(found, alpha, case),
-                chunks=found.chunks,
-            )
-        return Scores(
+        scores = Scores(
             hallucination=hallucination,
             coverage=coverage,
             sentences=tuple(self._sentences(found, beta, case.answer)),
@@ -117,6 +109,7 @@ class SalienceDetector:
             shares=largest_shares(found.values) if self._keep_shares else (),
             chunks=found.chunks,
         )
+        return where_given(case, scores)
 
     def _arguments(self, found: SalienceMap, alpha: Array, case: Case) -> tuple[ArgumentScore, ...]:
         scores = []

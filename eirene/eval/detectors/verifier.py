@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, cast
 
 from eirene.core.scores import ArgumentScore, Scores, SentenceScore, Unscored
 from eirene.core.usage import Meter
-from eirene.eval.base import GIVEN, Case
+from eirene.eval.base import GIVEN, Case, where_given
 from eirene.eval.registry import detector
 from eirene.eval.resources import Resources
 from eirene.text.language import unsupported_language
@@ -20,7 +20,6 @@ if TYPE_CHECKING:
     from eirene.models.encoder.runtime import ReadsTokens
     from eirene.models.verifier.runtime import Verifier
 
-NEEDS_JUDGE = "needs a judge: nothing was given to check the answer against"
 NO_COVERAGE = "passages: reads what is said against them, not what is missing"
 
 
@@ -82,12 +81,12 @@ def score_verifier(case: Case, verifier: Verifier) -> Scores:
     arguments = () if case.given.source == "context" else _arguments(case, verifier)
     coverage = max((float(a.coverage) for a in arguments if isinstance(a.coverage, float)), default=None)
     missing = Unscored(unscored=NO_COVERAGE) if coverage is None else coverage
-    if case.given.source == "derived":
-        return Scores(hallucination=Unscored(unscored=NEEDS_JUDGE), coverage=missing, arguments=arguments)
-    sentences = _sentences(case, verifier)
+    sentences = () if case.given.source == "derived" else _sentences(case, verifier)
     scored = [s.hallucination for s in sentences if isinstance(s.hallucination, float)]
     of_answer = answer_risk(scored) if scored else Unscored(unscored="no sentence of the answer claims anything")
-    return Scores(hallucination=of_answer, coverage=missing, sentences=sentences, arguments=arguments)
+    return where_given(
+        case, Scores(hallucination=of_answer, coverage=missing, sentences=sentences, arguments=arguments)
+    )
 
 
 def _sentences(case: Case, verifier: Verifier) -> tuple[SentenceScore, ...]:
