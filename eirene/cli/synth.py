@@ -182,11 +182,12 @@ def npov(
     with output():
         from eirene.data.output import STDOUT, check_output
         from eirene.synth import AnswerRecipe, AnswerTotals
-        from eirene.synth.plans import parse_kinds, parse_wordings
-        from eirene.synth.rows import parse_tasks
+        from eirene.synth.plans import KINDS, WORDINGS, parse_names
+        from eirene.synth.rows import TASKS
 
-        recipe = AnswerRecipe(parse_kinds(kinds), parse_wordings(wordings), per_topic, most, seed)
-        wanted = parse_tasks(tasks)
+        names = parse_names(kinds, KINDS, "kinds"), parse_names(wordings, WORDINGS, "wordings")
+        recipe = AnswerRecipe(*names, per_topic, most, seed)
+        wanted = parse_names(tasks, TASKS, "tasks")
         if responses is None and not balance:
             raise InputError(
                 "--no-balance goes with --responses; composed answers are always balanced", field="balance"

@@ -197,11 +197,6 @@ JOINTS = (", and that ", "; they add that ", ", as well as that ", "; they also 
 """Two arguments of one side in one sentence."""
 
 
-def all_wordings() -> tuple[tuple[int, str], ...]:
-    """Every introduction and filler with the number of clauses it stands for, for tests."""
-    return tuple((n, text) for table in (INTRODUCTIONS, FILLERS) for n, texts in table.items() for text in texts)
-
-
 PartKind = Literal["supported", "repeated", "unsupported", "wrong_side", "half"]
 _FULL_STOPS = ".!…;:, "
 

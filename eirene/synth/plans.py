@@ -176,16 +176,6 @@ class _PlanDrawing:
         return [points[int(n)] for n in self._rng.permutation(len(points))]
 
 
-def parse_kinds(names: str) -> tuple[Kind, ...]:
-    """Kinds from a list with commas, in the order of `KINDS`; raises `InputError` for one that is not known."""
-    return parse_names(names, KINDS, "kinds")
-
-
-def parse_wordings(names: str) -> tuple[Wording, ...]:
-    """Wordings, likewise."""
-    return parse_names(names, WORDINGS, "wordings")
-
-
 def parse_names(names: str, known: tuple[Name, ...], field: str) -> tuple[Name, ...]:
     """Names from a list with commas, in the order of the known ones; raises `InputError` for one that is not known."""
     asked = [name.strip() for name in names.split(",") if name.strip()]

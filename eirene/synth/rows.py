@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import asdict, dataclass, field
 from typing import Any, Literal, get_args
 
 from eirene._version import __version__
@@ -20,7 +20,7 @@ from eirene.eval.metrics.ranking import auc_and_ap
 from eirene.prompts.curly import COVERED, FAITHFUL, curly_reply, response_prompt, verdict_prompt
 from eirene.synth.matching import AnswerGroup, AnswerRecipe, Candidate, Counts, groups_of
 from eirene.synth.material import ArgumentPart, ComposedSentence, Tally, answer_of, material_of
-from eirene.synth.plans import CORE, Kind, parse_names
+from eirene.synth.plans import CORE, Kind
 from eirene.synth.responses import bases_of, groups_from
 
 
@@ -63,7 +63,7 @@ def item_of(group: AnswerGroup, kind: Kind) -> Item:
                 "partial_argument_ids": _ids(parts, "half"),
                 "arguments": _arguments(candidate, names, parts),
                 "sentences": [_sentence(s, names) for s in candidate.sentences],
-                "counts": _counts(candidate),
+                "counts": asdict(candidate.counts),
             },
         }
     )
@@ -105,11 +105,6 @@ def _sentence(sentence: ComposedSentence, names: tuple[str, ...]) -> dict[str, A
             for part in sentence.parts
         ],
     }
-
-
-def _counts(candidate: Candidate) -> dict[str, int]:
-    counts = candidate.counts
-    return {name: getattr(counts, name) for name in counts.__dataclass_fields__}
 
 
 DRAWS = 1000
@@ -208,11 +203,6 @@ def pairs_of(item: Item, tasks: tuple[Task, ...] = TASKS) -> Iterator[dict[str, 
         label = NO if has_error else YES
         prompt = verdict_prompt(item.question, arguments, item.answer, asks=asks)
         yield _pair(item, task, prompt, curly_reply(label), label)
-
-
-def parse_tasks(names: str) -> tuple[Task, ...]:
-    """Tasks from a list with commas, in the order of `TASKS`; raises `InputError` for one that is not known."""
-    return parse_names(names, TASKS, "tasks")
 
 
 def _pair(item: Item, task: Task, prompt: str, written: str, label: str | None) -> dict[str, Any]:

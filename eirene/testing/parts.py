@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import AsyncIterator, Mapping, Sequence
+from typing import TypeVar
 
 from eirene.agent.state import Parts
 from eirene.core.critique import Sample
@@ -12,6 +13,8 @@ from eirene.core.usage import Meter, Usage
 from eirene.eval.base import NOTHING, Case, Need
 from eirene.feedback_model.base import FeedbackRequest
 from eirene.refiners.base import RefineTask
+
+T = TypeVar("T")
 
 
 def scripted_parts(
@@ -49,13 +52,7 @@ class ScriptedFeedback:
         """The next `count` samples of the script; each counts as one call."""
         self.requests.append(request)
         for n in range(count):
-            if not self._left:
-                raise ScriptExhaustedError(f"the script has no sample for number {start + n + 1} of this request")
-            meter.add(Usage(calls=1))
-            step = self._left.pop(0)
-            if isinstance(step, BackendError):
-                raise step
-            yield step
+            yield _next(self._left, f"sample for number {start + n + 1} of this request", meter)
 
 
 class ScriptedRefiner:
@@ -73,13 +70,18 @@ class ScriptedRefiner:
     async def refine(self, task: RefineTask, *, meter: Meter) -> str:
         """The next rewrite of the script; counts as one call."""
         self.tasks.append(task)
-        if not self._left:
-            raise ScriptExhaustedError(f"the script has no rewrite for call {len(self.tasks)}")
-        meter.add(Usage(calls=1))
-        step = self._left.pop(0)
-        if isinstance(step, BackendError):
-            raise step
-        return step
+        return _next(self._left, f"rewrite for call {len(self.tasks)}", meter)
+
+
+def _next(left: list[T | BackendError], what: str, meter: Meter) -> T:
+    """The next step of a script, as one call; an exception among the steps is raised."""
+    if not left:
+        raise ScriptExhaustedError(f"the script has no {what}")
+    meter.add(Usage(calls=1))
+    step = left.pop(0)
+    if isinstance(step, BackendError):
+        raise step
+    return step
 
 
 class ScriptedDetector:

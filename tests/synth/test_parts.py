@@ -12,27 +12,26 @@ from hypothesis import strategies as st
 from eirene.core.errors import InputError
 from eirene.core.signature import rng_for
 from eirene.data.topics import Topic, parse_topic
-from eirene.synth.matching import Candidate, Counts, distance, is_cut_as_composed, pick
+from eirene.synth.matching import is_cut_as_composed
 from eirene.synth.material import (
+    FILLERS,
+    INTRODUCTIONS,
     JOINTS,
     TAILS,
     ArgumentPart,
     Composer,
     Style,
     Tally,
-    all_wordings,
     answer_of,
     material_of,
     placed,
     unusable,
 )
-from eirene.synth.plans import AnswerPlan, Kind, half_of, parse_kinds, parse_wordings, shapes_of
-from eirene.synth.rows import parse_tasks
+from eirene.synth.plans import KINDS, half_of, parse_names, shapes_of
 from eirene.text.clauses import clause_spans
 from eirene.text.english import Decapitalizer
 from eirene.text.sentences import split_sentences
 from tests.rows import each
-from tests.synth.material import TOPICS
 
 
 def topic(pro: list[Any], con: list[Any]) -> Topic:
@@ -47,8 +46,9 @@ def usable_ids(found: Topic) -> tuple[list[str], Tally]:
 
 
 def test_a_filler_is_one_sentence_of_as_many_clauses_as_it_stands_for() -> None:
-    found = {text: (len(split_sentences(text)), len(list(clause_spans(text)))) for _, text in all_wordings()}
-    assert {text: counts for n, text in all_wordings() if (counts := found[text]) != (1, n)} == {}
+    all_of_them = [(n, text) for table in (INTRODUCTIONS, FILLERS) for n, texts in table.items() for text in texts]
+    found = {text: (len(split_sentences(text)), len(list(clause_spans(text)))) for _, text in all_of_them}
+    assert {text: counts for n, text in all_of_them if (counts := found[text]) != (1, n)} == {}
 
 
 def test_a_tail_is_one_clause_more_and_a_joint_makes_one_sentence_of_two() -> None:
@@ -148,49 +148,11 @@ def test_a_cut_that_differs_from_the_composition_is_noticed() -> None:
     assert not is_cut_as_composed(composer.compose([(0, parts)], Style(False, 0, 0.0, 0.0), rng_for(0)))
 
 
-def candidate(kind: Kind, key: object, words: int, **counts: int) -> Candidate:
-    found = Counts(4, 5, 6, words, 30, counts.get("empty", 0), 0)
-    material = material_of(TOPICS[0], Counter())
-    assert material is not None
-    return Candidate(material, AnswerPlan(kind, (), ()), (), found, key)
-
-
-def test_a_group_shares_its_key_and_has_the_closest_words() -> None:
-    pools = {
-        "none": [candidate("none", 1, 60), candidate("none", 2, 70), candidate("none", 2, 80)],
-        "coverage": [candidate("coverage", 2, 71), candidate("coverage", 3, 60)],
-        "partial": [candidate("partial", 9, 70)],
-    }
-    group = pick(pools, needed=("none", "coverage"), further=("partial",))  # type: ignore[arg-type]
-    assert group is not None
-    assert {kind: c.counts.words for kind, c in group.items()} == {"none": 70, "coverage": 71}
-
-
-def test_a_key_that_further_kinds_share_is_preferred_and_none_is_no_group() -> None:
-    pools = {
-        "none": [candidate("none", 1, 60), candidate("none", 2, 70)],
-        "coverage": [candidate("coverage", 1, 60), candidate("coverage", 2, 90)],
-        "partial": [candidate("partial", 2, 99)],
-    }
-    group = pick(pools, needed=("none", "coverage"), further=("partial",))  # type: ignore[arg-type]
-    assert group is not None
-    assert group["partial"].key == 2
-    assert pick({"none": [], "coverage": []}, needed=("none", "coverage"), further=()) is None
-
-
-def test_distance_is_symmetric_and_zero_for_the_same_counts() -> None:
-    one, other = candidate("none", 1, 60).counts, candidate("none", 1, 64, empty=2).counts
-    assert distance(one, one) == 0
-    assert distance(one, other) == distance(other, one) == 4 + 4 + 10  # words, words beyond the given, empty clauses
-
-
 def test_lists_of_names_are_checked() -> None:
-    for parse in (parse_kinds, parse_wordings, parse_tasks):
-        with pytest.raises(InputError, match="unknown: 'nonsense'"):
-            parse("nonsense")
-        with pytest.raises(InputError, match="none is named"):
-            parse(" , ")
+    for text, said in (("nonsense", "unknown: 'nonsense'; kinds are none, "), (" , ", "none is named")):
+        with pytest.raises(InputError, match=said):
+            parse_names(text, KINDS, "kinds")
 
 
 def test_kinds_come_in_their_own_order_and_once() -> None:
-    assert parse_kinds("both, none,both") == ("none", "both")
+    assert parse_names("both, none,both", KINDS, "kinds") == ("none", "both")

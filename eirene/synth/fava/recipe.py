@@ -182,13 +182,12 @@ def neighbours_by(retriever: Callable[[], Retriever], *, references: int) -> Nei
 
 
 MOST_VALUES = 5_000
-"""Values of a type that are held: of a corpus of any size a sample, the same whatever its order."""
+"""Values of a type that are held, whatever the size of the corpus."""
 
 
 _YEAR = re.compile(r"\b(?:1[0-9]|20)\d\d\b")
 _NUMBER = re.compile(r"(?<![\w.,])\d{1,3}(?:,\d{3})*(?:\.\d+)?(?![\w,]|\.\d)")
 _NAME = re.compile(r"\b[A-Z][a-z]+(?: [A-Z][a-z]+)*\b")
-_PATTERNS = {"year": _YEAR, "number": _NUMBER, "name": _NAME}
 _OPPOSITES = (
     ("before", "after"), ("more", "less"), ("most", "least"), ("increased", "decreased"), ("rose", "fell"),
     ("won", "lost"), ("first", "last"), ("northern", "southern"), ("north", "south"), ("east", "west"),
@@ -211,24 +210,13 @@ _OPINIONS = (
 
 
 def entities(texts: Iterable[str], *, most: int = MOST_VALUES) -> dict[str, list[str]]:
-    """The years, numbers and names of all texts by type, each once: all, or `most` of them by their hashes."""
-    found: dict[str, dict[str, bytes]] = {kind: {} for kind in _PATTERNS}
+    """The years, numbers and names of the texts by type, each once: the first `most` of a type."""
+    found: dict[str, dict[str, None]] = {kind: {} for kind in ("year", "number", "name")}
     for text in texts:
         for kind, start, end in _places(text):
-            values, value = found[kind], text[start:end]
-            if value not in values:
-                values[value] = hashlib.blake2b(value.encode("utf-8", "surrogatepass"), digest_size=8).digest()
-                if len(values) > 2 * most:
-                    found[kind] = _sampled(values, most)
-    return {kind: list(_sampled(values, most)) for kind, values in found.items()}
-
-
-def _sampled(values: dict[str, bytes], most: int) -> dict[str, bytes]:
-    """The values with the lowest hashes, in their order."""
-    if len(values) <= most:
-        return values
-    chosen = set(sorted(values, key=lambda value: (values[value], value))[:most])
-    return {value: digest for value, digest in values.items() if value in chosen}
+            if len(found[kind]) < most:
+                found[kind][text[start:end]] = None
+    return {kind: list(values) for kind, values in found.items()}
 
 
 def propose(
