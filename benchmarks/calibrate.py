@@ -1,6 +1,6 @@
 """Thresholds and weights fitted on labels, beside the default threshold 0.5: `benchmarks/results/calibrate.md`.
 
-    python benchmarks/calibrate.py DATA_DIR --rows FOLDER [--seed 0] [--draws 2000] [--out FILE]
+    python benchmarks/calibrate.py DATA_DIR --rows FOLDER [--seed 0] [--draws 2000] [--write]
 
 DATA_DIR holds `ragtruth_subset`, `qa_feedback` and `npov_perspectrum`; FOLDER keeps the scores, so that a rerun scores
 nothing. QA-Feedback and the NPOV answers are what the code was developed on, RAGTruth was run once, at the end. Half of
@@ -9,12 +9,12 @@ RAGTruth's sources (and of QA-Feedback's questions) trained the verifier: with i
 
 from __future__ import annotations
 
-import argparse
 import asyncio
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
+from harness import arguments, write_page
 from rich.console import Console
 from verifier_data import parts
 
@@ -36,31 +36,18 @@ PLAIN, WITH_VERIFIER = ("rouge", "alignment"), ("rouge", "alignment", "verifier"
 
 def main() -> None:
     """Reads the arguments, fits, writes."""
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("data", type=Path)
+    parser = arguments(__doc__)
     parser.add_argument("--rows", type=Path, required=True)
     parser.add_argument("--seed", type=int, default=0)
     parser.add_argument("--draws", type=int, default=2000)
-    parser.add_argument("--out", type=Path)
+    parser.add_argument("--write", action="store_true", help="put the tables into the page")
     options = parser.parse_args()
     plan = CalibrationPlan(seed=options.seed, draws=options.draws)
     lines = [line for name in SETS for line in section(options.data, name, options.rows, plan)]
-    text = "\n".join([*heading(), *lines]) + "\n"
-    if options.out:
-        options.out.write_text(text, "utf-8")
+    text = "\n".join(lines).rstrip()
+    if options.write:
+        write_page(Path(__file__).parent / "results" / "calibrate.md", "calibrate.py", text)
     Console().print(text, markup=False)
-
-
-def heading() -> Iterator[str]:
-    """What the figures are."""
-    yield from (
-        "# Calibrated thresholds and weights", "",
-        "    python benchmarks/calibrate.py DATA --rows FOLDER --out benchmarks/results/calibrate.md", "",
-        "Loss: the mean of the share of errors that are missed and the share of other answers that are called errors "
-        "(criterion `balanced`). Each answer is called by a fit on the other four folds; answers to one source or "
-        "question stay in one fold. 95 % bootstrap intervals over these; differences are paired. Below zero: the fit "
-        "is better.", "",
-    )  # fmt: skip
 
 
 def section(data: Path, name: str, rows: Path, plan: CalibrationPlan) -> Iterator[str]:

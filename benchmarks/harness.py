@@ -110,6 +110,13 @@ def share(hits: int, n: int) -> str:
     return f"{100 * hits / n:.1f} % [{100 * low:.1f}, {100 * high:.1f}] of {n}"
 
 
+def write_page(page: Path, script: str, text: str) -> None:
+    """Puts what a script measured into a page, between its marks; what people wrote around it stays."""
+    before, mark, rest = page.read_text("utf-8").partition(f"<!-- {script} -->\n")
+    after = rest.partition("<!-- end -->\n")[1:]
+    page.write_text(before + mark + text + "\n\n" + "".join(after), "utf-8")
+
+
 def show(title: str, columns: Sequence[str], rows: Sequence[Sequence[str]]) -> None:
     """Prints a table; numbers stand on the right."""
     table = Table(title=title)

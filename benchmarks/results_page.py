@@ -2,34 +2,25 @@
 
 from __future__ import annotations
 
-import re
 import textwrap
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
-from eirene.eval.base import Need, unmet
 from eirene.views.detectors import floor_name, level_title
 from eirene.views.tables import figure
 
 Json = Mapping[str, Any]
 
 
-def page(
-    summaries: Sequence[Json],
-    *,
-    published: Mapping[str, Mapping[str, float]],
-    not_run: Mapping[str, list[Need]],
-    models: str | None = None,
-) -> str:
-    """The whole page."""
+def tables(summaries: Sequence[Json]) -> str:
+    """What was measured on every set, the differences, what has no score, and the time."""
     scored = [s for s in summaries if any(has_figures(level) for level in s["levels"])]
     parts = [
-        preface(summaries, not_run, models),
+        settings_part(summaries),
         *(set_part(summary) for summary in scored),
         pairs_part(scored),
         unscored_part(summaries),
         cost_part(scored),
-        papers_part({s["title"]: s for s in summaries}, published),
     ]
     return "\n\n".join(wrapped(part) for part in parts)
 
@@ -44,41 +35,12 @@ def wrapped(text: str) -> str:
     return "\n".join(lines)
 
 
-_ABOVE = re.compile(r"hf:/[^,]*/(?=[^/,]+/[^/,]+)")
-"""The folders above a local model and its parent, which are this machine's."""
-
-
-def preface(summaries: Sequence[Json], not_run: Mapping[str, list[Need]], models: str | None) -> str:
-    """How the figures were made, and what was not run."""
+def settings_part(summaries: Sequence[Json]) -> str:
+    """What the figures were made with."""
     made = summaries[0]["signature"].split("|")
     settings = ", ".join(part.replace(":", " ") for part in made if part.split(":")[0] in ("draws", "seed", "v"))
     versions = {name: c["version"] for s in summaries for name, c in s["costs"].items() if c["version"]}
-    lines = [
-        "# Detectors on every labelled set",
-        "    python benchmarks/results.py DATA",
-        "Every detector that runs without a paid model. ROC AUC and average precision are of all answers; F1 is that "
-        "of a threshold chosen on 30 % of the clusters (claims, questions, documents), measured on the others. "
-        f"Intervals: 95 %, bootstrap over clusters. Settings: {settings}. "
-        + " ".join(f"`{name}`: {_ABOVE.sub('hf:', version)}." for name, version in versions.items()),
-        "Floors stand in italics: calling everything an error (for areas: a random order), the length, and of all "
-        "other counts (sentences, clauses, things given, place) the best, each in the direction that is better where "
-        "thresholds are chosen. Labels: [evaluating_detectors.md](../../docs/evaluation/detectors.md#labelled-sets).",
-    ]
-    if models:
-        lines.append(
-            f"Detectors on a local model: {models}. Answers that were not drawn for them have no score; of sets with "
-            "long texts a quarter as many were drawn, among short ones."
-        )
-    if not_run:
-        by_need: dict[str, list[str]] = {}
-        for name, needs in not_run.items():
-            by_need.setdefault(unmet(*needs), []).append(f"`{name}`")
-        lines.append("Not run: " + "; ".join(f"{', '.join(found)} ({why})" for why, found in by_need.items()) + ".")
-    lines.append(
-        "Elsewhere: `verifier`, which was trained on parts of RAGTruth and QA-Feedback ([verifier.md](verifier.md)); "
-        "what a real language model gives the detectors that need one ([smollm2](smollm2/README.md))."
-    )
-    return "\n\n".join(lines)
+    return f"Settings: {settings}. " + " ".join(f"`{name}`: {version}." for name, version in versions.items())
 
 
 def has_figures(level: Json) -> bool:
@@ -150,31 +112,17 @@ def pairs_part(summaries: Iterable[Json]) -> str:
 
 
 def unscored_part(summaries: Iterable[Json]) -> str:
-    """What has no score: the detectors, the reason, the sets with the number of their answers."""
-    found: dict[tuple[tuple[str, ...], str], dict[str, str]] = {}
+    """What has no score: the detector, the reason, the sets with the number of their answers."""
+    found: dict[tuple[str, str], list[str]] = {}
     for summary in summaries:
         for level in summary["levels"]:
             if level["level"] == "answer":
-                for why, count, detectors in _reasons(level):
-                    shown = "" if count == level["n"] else f" ({count:,} of {level['n']:,})"
-                    place = f"{summary['title']}, {level['error']}{shown}"
-                    found.setdefault((detectors, why), {})[place] = ""
-    head = "## Unscored\n\nAnswers with a label that a detector gives no score; all of them where no number is named.\n"
-    rows = [
-        f"- {', '.join(f'`{name}`' for name in detectors)}: {why.replace('|', '/')}. {'; '.join(places)}."
-        for (detectors, why), places in found.items()
-    ]
-    return "\n".join([head, *rows])
-
-
-def _reasons(level: Json) -> Iterator[tuple[str, int, tuple[str, ...]]]:
-    """Each reason with its count and the detectors that have it so often."""
-    found: dict[tuple[str, int], list[str]] = {}
-    for name, entry in level["detectors"].items():
-        for why, count in entry["unscored"].items():
-            found.setdefault((why, count), []).append(name)
-    for (why, count), names in found.items():
-        yield why, count, tuple(names)
+                for name, entry in level["detectors"].items():
+                    for why, count in entry["unscored"].items():
+                        place = f"{summary['title']}, {level['error']} ({count:,} of {level['n']:,})"
+                        found.setdefault((name, why), []).append(place)
+    rows = [f"- `{name}`: {why.replace('|', '/')}. {'; '.join(places)}." for (name, why), places in found.items()]
+    return "\n".join(["## Unscored\n\nAnswers with a label that a detector gives no score.\n", *rows])
 
 
 def cost_part(summaries: Iterable[Json]) -> str:
@@ -188,19 +136,8 @@ def cost_part(summaries: Iterable[Json]) -> str:
     rows = []
     for summary in summaries:
         for name, cost in summary["costs"].items():
-            if any(
-                found["scored"]
-                for level in summary["levels"]
-                for key, found in level["detectors"].items()
-                if key == name
-            ):
+            levels = [level["detectors"][name] for level in summary["levels"] if name in level["detectors"]]
+            if any(found["scored"] for found in levels):
                 ms = f"{1000 * cost['seconds']['median']:.1f} ({1000 * cost['seconds']['p95']:.1f})"
                 rows.append(f"| {summary['title']} | {cost['answers']:,} | `{name}` | {ms} |")
     return "\n\n".join(lines) + "\n" + "\n".join(rows)
-
-
-def papers_part(by_title: Mapping[str, Json], published: Mapping[str, Mapping[str, float]]) -> str:
-    """The papers' tables beside ours, with what may be compared and what may not."""
-    from results_papers import papers_tables
-
-    return papers_tables(by_title, published)

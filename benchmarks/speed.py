@@ -10,7 +10,6 @@ processor time counts (wall time where somebody waits for a server). Ratios trav
 
 from __future__ import annotations
 
-import argparse
 import asyncio
 import os
 import platform
@@ -24,6 +23,7 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 import numpy as np
+from harness import arguments, write_page
 
 import eirene
 from eirene.core.critique import Sample, Tag
@@ -34,7 +34,6 @@ from eirene.text.sentences import split_sentences
 from eirene.text.words import lower_words, stems
 
 PAGE = Path(__file__).parent / "results" / "speed.md"
-BEGIN, END = "<!-- speed.py -->\n", "<!-- end -->\n"
 SIDES = (
     ("pro", ("Without cars the air in district {n} becomes cleaner.",
              "Streets of zone {n} without traffic are safer for children on their way to school.",
@@ -281,7 +280,7 @@ def rows(only: str, repeats: int) -> Iterator[str]:
 
 
 def main() -> None:
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser = arguments(__doc__, data=None)
     parser.add_argument("--only", default="")
     parser.add_argument("--repeats", type=int, default=5)
     parser.add_argument("--write", action="store_true")
@@ -292,8 +291,7 @@ def main() -> None:
         print(line, flush=True)
         table.append(line)
     if options.write:
-        before, _, rest = PAGE.read_text("utf-8").partition(BEGIN)
-        PAGE.write_text(before + BEGIN + "\n".join(table) + "\n\n" + END + rest.partition(END)[2], "utf-8")
+        write_page(PAGE, "speed.py", "\n".join(table))
 
 
 if __name__ == "__main__":

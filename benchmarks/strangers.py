@@ -9,17 +9,15 @@ changed when it no longer stands in the answer that is shown. Intervals: 95 %, W
 
 from __future__ import annotations
 
-import argparse
-import json
 from collections import Counter
 from pathlib import Path
 
+from harness import arguments, read_rows, share, write_json
 from verifier_data import ANSWERS, label_of, parts
 
 from eirene.agent.backends import resolve_backend
 from eirene.agent.loop import Loop
 from eirene.core.records import Item, Record
-from eirene.eval.detectors.judge import wilson
 from eirene.text.sentences import Sentence, split_sentences
 
 Answer = tuple[Item, list[tuple[Sentence, bool]]]
@@ -31,9 +29,8 @@ def answers(data: Path, name: str) -> list[Answer]:
     if name in ANSWERS:
         cases = parts(data, name)["report"]
         return [(c.item, [(s, label_of(c, s) != "supported") for s in c.sentences if s.text]) for c in cases]
-    rows = [json.loads(line) for line in (data / "begin" / "begin_dev.jsonl").read_text("utf-8").splitlines()]
     found = []
-    for n, row in enumerate(rows):
+    for n, row in enumerate(read_rows(data / "begin/begin_dev.jsonl")):
         if row["begin_label"] != "Not fully attributable":
             said = row["message"].strip() or "Tell me more."
             item = Item(id=str(n), question=said, answer=row["response"], context=[row["knowledge"]])
@@ -58,13 +55,12 @@ def counts_of(answer: Answer, record: Record) -> Counter[str]:
 
 def main() -> None:
     """Runs the sets and prints a line a measure."""
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("data", type=Path)
+    parser = arguments(__doc__)
     parser.add_argument("--sets", nargs="+", default=[*ANSWERS, "begin"], choices=[*ANSWERS, "begin"])
     parser.add_argument("--limit", type=int)
     parser.add_argument("--show", action="store_true", help="print each answer that was changed")
     args = parser.parse_args()
-    loop = Loop(resolve_backend("embedded"))
+    loop, report = Loop(resolve_backend("embedded")), {}
     for name in args.sets:
         total: Counter[str] = Counter()
         for answer in answers(args.data, name)[: args.limit]:
@@ -74,10 +70,9 @@ def main() -> None:
                 marks = [s.text for s, mark in answer[1] if mark]
                 print(f"\n{name} {answer[0].id}: {record.why}\n- {record.original!r}\n+ {record.answer!r}\n! {marks}")
         for key in sorted(k for k in total if ", " in k or k + ", changed" not in total):
-            whole = total[key.partition(",")[0]]
-            low, high = wilson(total[key], whole)
-            print(f"{name:12} {key:28} {total[key]:5} of {whole:5}  {100 * total[key] / whole:.1f} % "
-                  f"[{100 * low:.1f}, {100 * high:.1f}]", flush=True)  # fmt: skip
+            print(f"{name:12} {key:28} {total[key]:5}, {share(total[key], total[key.partition(',')[0]])}", flush=True)
+        report[name] = total
+    write_json(args.json, report)
 
 
 if __name__ == "__main__":

@@ -1,6 +1,6 @@
 """What `eirene.verify` says of sentences beside what people marked, on answers that nothing was trained or fitted on.
 
-    python benchmarks/verify_marks.py SHARED_DATA [--draws 1000] [--json OUT]
+    python benchmarks/verify_marks.py SHARED_DATA [--json OUT]
 
 SHARED_DATA holds `ragtruth_subset` and `qa_feedback`, of which the part is read that `verifier_data.py` leaves aside.
 For each verdict: its sentences, and the shares of them that people marked at all, and as contradicted; of `unsupported`
@@ -12,14 +12,12 @@ sentences that hold an argument that was not given, and of those that claim noth
 
 from __future__ import annotations
 
-import argparse
-import json
 from collections.abc import Sequence
-from pathlib import Path
 from typing import get_args
 
 import numpy as np
-from npov_cases import read_cases
+from harness import arguments, percent, shown, write_json
+from npov_cases import Labelled, read_cases
 from numpy.typing import NDArray
 from verifier_data import ANSWERS, label_of, parts
 
@@ -43,10 +41,10 @@ def rows_of(cases: Sequence[Annotated], verifier: Verifier) -> list[Row]:
     return rows
 
 
-def argument_rows(file: Path, verifier: Verifier) -> list[Row]:
+def argument_rows(cases: Sequence[Labelled], verifier: Verifier) -> list[Row]:
     """A row for every sentence of the constructed answers: `foreign`, `given`, or `nothing` where none is claimed."""
     rows: list[Row] = []
-    for case in read_cases(file):
+    for case in cases:
         for c in eirene.verify(case.case.answer, case.case.given.arguments, verifier=verifier).claims:
             parts_there = case.parts_at(c.start, c.end) or ()
             foreign = any(part.unsupported for part in parts_there)
@@ -55,20 +53,13 @@ def argument_rows(file: Path, verifier: Verifier) -> list[Row]:
     return rows
 
 
-def ratio(rows: Sequence[Row], of: NDArray[np.bool_], among: NDArray[np.bool_], draws: int) -> str:
-    """The share of the rows `among` that are also `of`, in percent, with its interval."""
-    sources = sorted({row[0] for row in rows})
-    index = {source: n for n, source in enumerate(sources)}
-    own = np.array([index[row[0]] for row in rows])
-    hits, total = (np.bincount(own, each, len(sources)) for each in ((of & among).astype(float), among.astype(float)))
-    rng = np.random.default_rng(0)
-    drawn = rng.integers(0, len(sources), (draws, len(sources)))
-    with np.errstate(invalid="ignore"):
-        low, high = 100 * np.nanpercentile(hits[drawn].sum(1) / total[drawn].sum(1), (2.5, 97.5))
-        return f"{100 * hits.sum() / total.sum():.1f} [{low:.1f}, {high:.1f}]"
+def ratio(rows: Sequence[Row], of: NDArray[np.bool_], among: NDArray[np.bool_]) -> str:
+    """The share of the rows `among` that are also `of`, in percent, with its interval by draws of whole sources."""
+    pairs = list(zip((of & among).astype(int).tolist(), among.astype(int).tolist(), strict=True))
+    return shown(percent(pairs, [row[0] for row in rows]), 1)
 
 
-def report(name: str, rows: Sequence[Row], draws: int) -> None:
+def report(name: str, rows: Sequence[Row]) -> None:
     """The table of a set."""
     verdict, mark = (np.array([row[k] for row in rows]) for k in (1, 2))
     marked, checked = mark != "supported", verdict != "not checked"
@@ -76,18 +67,18 @@ def report(name: str, rows: Sequence[Row], draws: int) -> None:
     print("| verdict | sentences | marked, % | marked as contradicted, % |\n| --- | --- | --- | --- |")
     for word in get_args(ClaimWord):
         own = verdict == word
-        shares = (ratio(rows, of, own, draws) for of in (marked, mark == "contradicted"))
+        shares = (ratio(rows, of, own) for of in (marked, mark == "contradicted"))
         print(f"| {word} | {own.sum():,} | {' | '.join(shares) if own.any() else '- | -'} |")
     faulty = np.isin(verdict, ("unsupported", "contradicted"))
-    print(f"unsupported or contradicted, against any mark: precision {ratio(rows, marked, faulty, draws)}, "
-          f"recall {ratio(rows, faulty, marked & checked, draws)}")  # fmt: skip
+    print(f"unsupported or contradicted, against any mark: precision {ratio(rows, marked, faulty)}, "
+          f"recall {ratio(rows, faulty, marked & checked)}")  # fmt: skip
     risk = np.array([np.nan if row[3] is None else row[3] for row in rows])
     for low, high in ((0, 0.1), (0.1, 0.2), (0.2, 0.35), (0.35, 1.01)):
         own = (risk >= low) & (risk < high)
-        print(f"risk {low:g} to {high:g}: {own.sum()} sentences, marked {ratio(rows, marked, own, draws)} %")
+        print(f"risk {low:g} to {high:g}: {own.sum()} sentences, marked {ratio(rows, marked, own)} %")
 
 
-def report_arguments(rows: Sequence[Row], draws: int) -> None:
+def report_arguments(rows: Sequence[Row]) -> None:
     """The table of the constructed answers."""
     verdict, label = (np.array([row[k] for row in rows]) for k in (1, 2))
     foreign, empty = (label == "foreign").sum(), (label == "nothing").sum()
@@ -95,25 +86,23 @@ def report_arguments(rows: Sequence[Row], draws: int) -> None:
     print("| verdict | sentences | not given, % | claim nothing, % |\n| --- | --- | --- | --- |")
     for word in get_args(ClaimWord):
         own = verdict == word
-        shares = (ratio(rows, label == name, own, draws) for name in ("foreign", "nothing"))
+        shares = (ratio(rows, label == name, own) for name in ("foreign", "nothing"))
         print(f"| {word} | {own.sum():,} | {' | '.join(shares) if own.any() else '- | -'} |")
 
 
 def main() -> None:
     """Reads the sets and prints a table of each."""
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("data", type=Path)
-    parser.add_argument("--draws", type=int, default=1000)
-    parser.add_argument("--json", type=Path)
+    parser = arguments(__doc__)
+    parser.add_argument("--limit", type=int, help="answers of a set")
     args = parser.parse_args()
     verifier = load_verifier(load_encoder())
-    found = {name: rows_of(parts(args.data, name)["report"], verifier) for name in ANSWERS}
+    found = {name: rows_of(parts(args.data, name)["report"][: args.limit], verifier) for name in ANSWERS}
     for name, rows in found.items():
-        report(name, rows, args.draws)
-    found["arguments"] = argument_rows(args.data / "npov_perspectrum" / "mixed_dev.jsonl", verifier)
-    report_arguments(found["arguments"], args.draws)
-    if args.json is not None:
-        args.json.write_text(json.dumps(found), encoding="utf-8")
+        report(name, rows)
+    constructed = read_cases(args.data / "npov_perspectrum/mixed_dev.jsonl")
+    found["arguments"] = argument_rows(constructed[: args.limit], verifier)
+    report_arguments(found["arguments"])
+    write_json(args.json, found)
 
 
 if __name__ == "__main__":
