@@ -161,9 +161,7 @@ def _is_at_end(snapshot: StateSnapshot) -> bool:
 
 
 _OURS = 0x4569724B  # SQLite's `application_id`: "EirK"
-_TABLE = "checkpoints"
 _CHECKED = "+crc32"
-_UNCHECKED = ("msgpack", "null", "bytes", "bytearray", "json")  # what earlier versions wrote
 _WAIT_S = 1.0
 """How long another run is waited for that holds the file."""
 
@@ -172,9 +170,9 @@ _WAIT_S = 1.0
 async def checkpoint_file(path: str | Path) -> AsyncIterator[BaseCheckpointSaver[Any]]:
     """A checkpointer on the file, which is made where there is none; one run at a time holds it.
 
-    Only plain values are read back from it, whatever it holds, and only as they were written: each has a checksum, but
-    for those of earlier versions. Raises `InputError` for a file that cannot be used: held by another run, no database,
-    another program's, damaged. Raises `MissingExtraError` without the extra `sqlite`.
+    Only plain values are read back from it, whatever it holds, and only as they were written: each has a checksum.
+    Raises `InputError` for a file that cannot be used: held by another run, no database, another program's, damaged.
+    Raises `MissingExtraError` without the extra `sqlite`.
     """
     with importing("langgraph.checkpoint.sqlite"):
         import aiosqlite
@@ -213,13 +211,11 @@ class _Checked:
     def loads_typed(self, data: tuple[str, bytes]) -> Any:
         """Raises `DamagedError` for a value that was changed."""
         kind, value = data
-        if kind.endswith(_CHECKED):
-            if int.from_bytes(value[:4], "big") != zlib.crc32(value[4:]):
-                raise DamagedError("does not fit its checksum: it was changed since it was written")
-            kind, value = kind.removesuffix(_CHECKED), value[4:]
-        elif kind not in _UNCHECKED:
-            raise DamagedError(f"is of an unknown kind, {kind!r}")
-        return self._inner.loads_typed((kind, value))
+        if not kind.endswith(_CHECKED):
+            raise DamagedError(f"has no checksum, as one of kind {kind!r}")
+        if int.from_bytes(value[:4], "big") != zlib.crc32(value[4:]):
+            raise DamagedError("does not fit its checksum: it was changed since it was written")
+        return self._inner.loads_typed((kind.removesuffix(_CHECKED), value[4:]))
 
 
 def _checked(path: str | Path) -> Path:
@@ -227,8 +223,7 @@ def _checked(path: str | Path) -> Path:
     file = Path(path).absolute()
     try:
         owner = owner_of(file)
-        tables = {_TABLE} if owner in (None, _OURS) else tables_in(file, wait_s=_WAIT_S)
-        is_ours = owner in (None, 0, _OURS) and (not tables or _TABLE in tables)  # 0: an earlier version's
+        is_ours = owner in (None, _OURS) or (owner == 0 and not tables_in(file, wait_s=_WAIT_S))
         if is_ours:
             # In this thread: what fails in that of `aiosqlite` is told by nobody.
             with contextlib.closing(sqlite3.connect(file, timeout=_WAIT_S)) as connection:

@@ -107,20 +107,11 @@ def test_a_value_that_was_changed_on_disk_is_refused(tmp_path: Path) -> None:
         saved(path)
 
 
-def test_a_value_of_an_earlier_version_is_read(tmp_path: Path) -> None:
+def test_a_value_without_a_checksum_is_refused(tmp_path: Path) -> None:
     path = tmp_path / "runs.sqlite"
     saved(path)
     with sqlite3.connect(path) as database:
         database.execute("UPDATE checkpoints SET type = 'msgpack', checkpoint = substr(checkpoint, 5)")
     database.close()
-    assert saved(path) == {"answer": "Yes."}
-
-
-def test_a_file_of_an_earlier_version_is_one_that_can_be_used(tmp_path: Path) -> None:
-    """It has the tables, and no owner."""
-    path = tmp_path / "runs.sqlite"
-    saved(path)
-    with sqlite3.connect(path) as database:
-        database.execute("PRAGMA application_id = 0")
-    database.close()
-    assert saved(path) == {"answer": "Yes."}
+    with pytest.raises(InputError, match=r"runs\.sqlite: holds a run that has no checksum"):
+        saved(path)

@@ -6,7 +6,6 @@ from __future__ import annotations
 import asyncio
 from collections import Counter, deque
 from collections.abc import AsyncGenerator, AsyncIterator, Callable, Iterable
-from contextlib import aclosing
 from dataclasses import dataclass, field
 from typing import Protocol
 
@@ -235,10 +234,3 @@ class _Slot:
             await self.pool.give_up(work, how)
         else:
             (self.again if self.pool.deaths[work.key] < _TOGETHER else self.alone).append(work)
-
-
-async def run_pool(pool: Pool) -> AsyncGenerator[RowOutcome, None]:
-    """The outcomes of a pool's run, whose workers are ended where the reader goes away."""
-    async with aclosing(pool.run()) as outcomes:
-        async for outcome in outcomes:
-            yield outcome

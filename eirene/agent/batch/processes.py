@@ -9,13 +9,14 @@ import sys
 from collections.abc import AsyncGenerator, AsyncIterator, Iterable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager, suppress
+from functools import partial
 from multiprocessing import get_context
 from multiprocessing.connection import Connection
 from multiprocessing.context import ForkServerContext, SpawnContext
 from multiprocessing.process import BaseProcess
 from typing import Any, cast
 
-from eirene.agent.batch.pool import Pool, PoolShape, WorkerDiedError, run_pool
+from eirene.agent.batch.pool import Pool, PoolShape, WorkerDiedError
 from eirene.agent.batch.runner import RowOutcome, RowWork
 from eirene.agent.batch.worker import Inherited, MakeParts, Replies, RowWorker, log_here
 from eirene.agent.settings import Settings
@@ -50,16 +51,11 @@ class ProcessRunner:
         self._make, self._settings = make, settings
         self._shape = PoolShape(usable_cores() if workers is None else workers, chunk_rows=chunk_rows)
 
-    async def run(self, work: Iterable[RowWork | None]) -> AsyncGenerator[RowOutcome, None]:
+    def run(self, work: Iterable[RowWork | None]) -> AsyncGenerator[RowOutcome, None]:
         """Yields the outcomes as they come. Raises `WorkerError` where a worker cannot even begin."""
-        with ThreadPoolExecutor(self._shape.workers, "eirene-worker") as threads:
-
-            def new() -> _Process:
-                return _Process(self._make, self._settings, threads)
-
-            pool = Pool(work, new, self._settings, shape=self._shape, parts=self._make)
-            async for outcome in run_pool(pool):
-                yield outcome
+        threads = ThreadPoolExecutor(self._shape.workers, "eirene-worker")  # they end with the last worker
+        new = partial(_Process, self._make, self._settings, threads)
+        return Pool(work, new, self._settings, shape=self._shape, parts=self._make).run()
 
 
 class _Process:

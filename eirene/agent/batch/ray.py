@@ -22,7 +22,7 @@ from dataclasses import dataclass
 from types import ModuleType
 from typing import Any, cast
 
-from eirene.agent.batch.pool import Pool, PoolShape, WorkerDiedError, run_pool
+from eirene.agent.batch.pool import Pool, PoolShape, WorkerDiedError
 from eirene.agent.batch.processes import environment
 from eirene.agent.batch.runner import RowOutcome, RowWork
 from eirene.agent.batch.worker import Inherited, MakeParts, Replies, RowWorker, log_here
@@ -64,7 +64,7 @@ class RayRunner:
         self._ray, self._make, self._settings = ray, make, settings
         self._parts, self._workers, self._shape = parts, workers, shape
 
-    async def run(self, work: Iterable[RowWork | None]) -> AsyncGenerator[RowOutcome, None]:
+    def run(self, work: Iterable[RowWork | None]) -> AsyncGenerator[RowOutcome, None]:
         """Yields the outcomes as they come. Raises `WorkerError` where an actor cannot begin."""
         shape = self._shape
         remote = self._ray.remote(RowWorker).options(
@@ -80,8 +80,7 @@ class RayRunner:
         # Where rows only compute, one more call than it works on waits at an actor, so that it is never without work.
         calls = max(2, shape.side_by_side)
         pool_shape = PoolShape(self._workers, calls=calls, chunk_rows=shape.chunk_rows)
-        async for outcome in run_pool(Pool(work, new, self._settings, shape=pool_shape, parts=lambda: self._parts)):
-            yield outcome
+        return Pool(work, new, self._settings, shape=pool_shape, parts=lambda: self._parts).run()
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,16 +1,11 @@
-"""The interface between the batch engine and what processes the rows: this process, others, or other machines.
+"""The interface between the batch engine and what makes the rows, and the runner of this process.
 
-The runner of this process: rows side by side in one event loop, as many as the provider's limit has use for.
-
-One row of a batch, whatever comes of it.
-
-Failures that the next row would meet as well: a run over many rows stops at them.
+One row's failure is its record; a failure that the next row would meet as well stops the run.
 """
 
 from __future__ import annotations
 
 from collections.abc import AsyncGenerator, Iterable
-from contextlib import aclosing
 from dataclasses import dataclass, replace
 from typing import Protocol
 
@@ -87,16 +82,11 @@ class LocalRunner:
         self._loop = Loop(parts, settings)
         self._limiter = limiter
 
-    async def run(self, work: Iterable[RowWork | None]) -> AsyncGenerator[RowOutcome, None]:
+    def run(self, work: Iterable[RowWork | None]) -> AsyncGenerator[RowOutcome, None]:
         """Yields the outcomes as they come; where one, or the work itself, raises, those under way are finished."""
-        made = run_bounded(work, lambda piece: one_row(piece, self._loop), room=lambda: self._room)
-        async with aclosing(made) as outcomes:
-            async for outcome in outcomes:
-                yield outcome
-
-    @property
-    def _room(self) -> int:
-        return 1 if self._limiter is None else 2 * self._limiter.now
+        limiter = self._limiter
+        room = (lambda: 1) if limiter is None else (lambda: 2 * limiter.now)
+        return run_bounded(work, lambda piece: one_row(piece, self._loop), room=room)
 
 
 logger = get_logger(__name__)

@@ -172,6 +172,12 @@ async def done_within(task: asyncio.Task[T], request: Request, *, seconds: float
         await _cancel(gone)
 
 
+class EventStream(StreamingResponse):
+    """Server-sent events."""
+
+    media_type = "text/event-stream"
+
+
 def event_stream(
     events: AsyncGenerator[str, None], *, keep_alive_s: float, headers: dict[str, str] | None = None
 ) -> StreamingResponse:
@@ -179,7 +185,7 @@ def event_stream(
 
     A client that goes away ends what makes them.
     """
-    return StreamingResponse(_kept_alive(events, keep_alive_s), headers=headers, media_type="text/event-stream")
+    return EventStream(_kept_alive(events, keep_alive_s), headers=headers)
 
 
 async def answer_events(work: asyncio.Task[list[str]]) -> AsyncGenerator[str, None]:

@@ -15,7 +15,7 @@ from fastapi.exceptions import RequestValidationError
 from pydantic import BaseModel
 from starlette.exceptions import HTTPException
 from starlette.requests import ClientDisconnect, Request
-from starlette.responses import HTMLResponse, JSONResponse, Response
+from starlette.responses import HTMLResponse, JSONResponse, PlainTextResponse, Response
 from starlette.routing import Match, Route
 
 from eirene._version import __version__
@@ -23,6 +23,7 @@ from eirene.agent.server.access import AccessMiddleware, to_response
 from eirene.agent.server.answers import (
     ClientGoneError,
     Envelope,
+    EventStream,
     answer_events,
     chunks,
     completion,
@@ -35,7 +36,7 @@ from eirene.agent.server.engine import ChatTask, Engine
 from eirene.agent.server.errors import CLIENT_GONE, ApiError
 from eirene.agent.server.options import ServeOptions
 from eirene.agent.server.pages import Pages, RenderPage, page, policy_of, recorded
-from eirene.agent.server.protocol import ChatRequest, EditsRequest, RunRequest, body_of, describe, parse_body
+from eirene.agent.server.protocol import RESPONSES, ChatRequest, EditsRequest, RunRequest, body_of, describe, parse_body
 from eirene.agent.server.result import shown_result
 from eirene.agent.server.runs import ServerRun
 from eirene.agent.server.service import Service
@@ -66,7 +67,9 @@ def create_app(engine: Engine, options: ServeOptions, *, render: RenderPage | No
         yield
         await service.close()
 
-    app = FastAPI(title="Eirene", version=__version__, docs_url=None, redoc_url=None, lifespan=lifespan)
+    app = FastAPI(
+        title="Eirene", version=__version__, docs_url=None, redoc_url=None, lifespan=lifespan, responses=RESPONSES
+    )
     app.state.service = service
     app.add_middleware(AccessMiddleware, options=options, metrics=service.metrics, tracing=current_tracing())
     _add_error_handlers(app)
@@ -78,12 +81,12 @@ def create_app(engine: Engine, options: ServeOptions, *, render: RenderPage | No
     app.post("/v1/runs", tags=["runs"], status_code=202, openapi_extra=asked[RunRequest])(routes.start_run)
     app.post("/v1/edits", tags=["runs"], openapi_extra=asked[EditsRequest])(routes.make_edits)
     app.get("/v1/runs/{run_id}", tags=["runs"], response_model=None)(routes.show_run)
-    app.get("/v1/runs/{run_id}/events", tags=["runs"], response_model=None)(routes.watch_run)
+    app.get("/v1/runs/{run_id}/events", tags=["runs"], response_class=EventStream)(routes.watch_run)
     app.post("/v1/runs/{run_id}/cancel", tags=["runs"])(routes.cancel_run)
     app.get("/v1/runs/{run_id}/result", include_in_schema=False, response_model=None)(routes.show_result)
     app.get("/runs/{run_id}", include_in_schema=False, response_model=None)(routes.run_page)
     app.get("/healthz", tags=["server"])(routes.health)
-    app.get("/metrics", tags=["server"], response_model=None)(routes.metrics)
+    app.get("/metrics", tags=["server"], response_class=PlainTextResponse)(routes.metrics)
     app.get("/", include_in_schema=False, response_model=None)(routes.page)
     describe(app)
     return app

@@ -254,23 +254,25 @@ _ERROR = {
     },
 }
 _STATUSES = {
-    "400": "The request cannot be used.",
-    "401": "The key is missing or wrong.",
-    "403": "The request comes from another site's page.",
-    "404": "There is no such model, run or path.",
-    "408": "The body did not arrive in time.",
-    "409": "The run cannot be cancelled.",
-    "413": "The body is too large.",
-    "415": "The body is packed.",
-    "422": "The model behind the server does not take the request.",
-    "429": "The server or the model behind it is busy.",
-    "500": "The server made a mistake.",
-    "502": "The model behind the server failed.",
-    "504": "There was no draft in time.",
+    400: "The request cannot be used.",
+    401: "The key is missing or wrong.",
+    403: "The request comes from another site's page.",
+    404: "There is no such model, run or path.",
+    408: "The body did not arrive in time.",
+    409: "The run cannot be cancelled.",
+    413: "The body is too large.",
+    415: "The body is packed.",
+    422: "The model behind the server does not take the request.",
+    429: "The server or the model behind it is busy.",
+    500: "The server made a mistake.",
+    502: "The model behind the server failed.",
+    504: "There was no draft in time.",
 }
-
-
-_OTHER_TYPES = {"/metrics": "text/plain", "/v1/runs/{run_id}/events": "text/event-stream"}
+RESPONSES: dict[int | str, dict[str, Any]] = {
+    status: {"description": said, "content": {"application/json": {"schema": {"$ref": _REF.format(model="Error")}}}}
+    for status, said in _STATUSES.items()
+}
+"""What FastAPI is told of every route's errors."""
 
 
 def body_of(kind: type[BaseModel]) -> dict[str, Any]:
@@ -280,7 +282,7 @@ def body_of(kind: type[BaseModel]) -> dict[str, Any]:
 
 
 def describe(app: FastAPI) -> None:
-    """Adds bodies and errors to what FastAPI knows of the routes."""
+    """Adds the bodies that are read by hand to what FastAPI knows of the routes."""
     schema = app.openapi()
     schemas = schema.setdefault("components", {}).setdefault("schemas", {})
     models: tuple[type[BaseModel], ...] = (ChatRequest, EditsRequest, RunRequest)
@@ -289,15 +291,5 @@ def describe(app: FastAPI) -> None:
         schemas |= own.pop("$defs", {})
         schemas[model.__name__] = own
     schemas["Error"] = _ERROR
-    schemas.pop("HTTPValidationError", None)
-    schemas.pop("ValidationError", None)
-    error = {"application/json": {"schema": {"$ref": _REF.format(model="Error")}}}
-    for name, path in schema["paths"].items():
-        for operation in path.values():
-            operation["responses"].pop("422", None)
-            if name in _OTHER_TYPES:
-                operation["responses"]["200"]["content"] = {_OTHER_TYPES[name]: {"schema": {"type": "string"}}}
-            for status, said in _STATUSES.items():
-                operation["responses"][status] = {"description": said, "content": error}
     schema["components"]["securitySchemes"] = {"key": {"type": "http", "scheme": "bearer"}}
     schema["security"] = [{}, {"key": []}]

@@ -127,14 +127,6 @@ def test_failed_rows_stay_until_they_are_asked_for_again(tmp_path: Path) -> None
     assert len(lines(tmp_path)) == 12
 
 
-def test_failed_rows_of_a_mode_that_is_not_asked_for_stay(tmp_path: Path) -> None:
-    """Trying one mode again takes nothing of the others out of the file."""
-    compare(tmp_path, Refiner(fails={"i1": UnreachableError("gone")}))
-    compare(tmp_path, Refiner(), modes=("improve",), retry_failed=True)
-    failed = [line["mode"] for line in lines(tmp_path) if line["record"]["status"] == "failed"]
-    assert sorted(failed) == ["fine-grained", "generic"]
-
-
 def test_a_key_that_is_refused_stops_the_run_and_its_row_is_not_written(tmp_path: Path) -> None:
     with pytest.raises(AuthError, match="no key"):
         compare(tmp_path, Refiner(fails={"i2": AuthError("no key")}))

@@ -88,15 +88,6 @@ async def test_a_failed_row_is_kept_and_is_done_again_only_when_asked(tmp_path: 
     assert (len(judge.asked), any(row.failed for row in mended.rows.values())) == (7, False)
 
 
-async def test_failed_rows_that_nobody_asks_for_stay(tmp_path: Path) -> None:
-    """Trying some answers again takes nothing of the others out of the file."""
-    judge = Judge(n0=BackendTimeoutError("slow"), n5=BackendTimeoutError("slow"))
-    await aevaluate_detectors(CASES, [judge], out=tmp_path)
-    judge.faults = {}
-    await aevaluate_detectors(CASES[:1], [judge], out=tmp_path, work=EvaluateOptions(retry_failed=True))
-    assert [row["id"] for row in lines(tmp_path) if row["failed"]] == ["5"]
-
-
 async def test_a_hopeless_error_ends_the_run_and_keeps_what_was_done(tmp_path: Path) -> None:
     """The cheap detector's row of the case at which the judge has no access is on disk, the judge's is not."""
     judge, cheap = Judge(n0=AuthError("no key")), Judge(name="cheap", needs=NOTHING)
@@ -108,23 +99,6 @@ async def test_a_hopeless_error_ends_the_run_and_keeps_what_was_done(tmp_path: P
     judge.faults = {}
     found = await aevaluate_detectors(CASES, [judge, cheap], out=tmp_path)
     assert (found.n_from_journal, len(found.rows)) == (len(done), 12)
-
-
-async def test_a_stop_loses_nothing_that_was_computed(tmp_path: Path) -> None:
-    class Stuck(Judge):
-        async def score(self, case: Case, *, meter: Meter) -> Scores:
-            if case.answer == "Answer 4.":
-                stuck.set()
-                await asyncio.sleep(600)
-            return await super().score(case, meter=meter)
-
-    stuck = asyncio.Event()
-    running = asyncio.ensure_future(aevaluate_detectors(CASES, [Stuck(needs=NOTHING)], out=tmp_path))
-    await stuck.wait()
-    running.cancel()
-    with pytest.raises(asyncio.CancelledError):
-        await running
-    assert [row["id"] for row in lines(tmp_path)] == ["0", "1", "2", "3"]
 
 
 async def test_what_needs_given_text_is_not_asked_where_nothing_was_given(tmp_path: Path) -> None:

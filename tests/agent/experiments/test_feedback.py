@@ -85,17 +85,6 @@ async def test_a_rerun_does_what_is_missing(tmp_path: Path) -> None:
     assert len(journal.read_text().splitlines()) == 3
 
 
-async def test_a_torn_last_line_is_taken_away(tmp_path: Path) -> None:
-    journal, cases = tmp_path / "rows.jsonl", [case(c) for c in "ab"]
-    await aevaluate_feedback(cases, parts(ByWord()), settings=SETTINGS, journal=journal, concurrency=1)
-    whole = journal.read_bytes()
-    journal.write_bytes(whole[:-20])
-    model = ByWord()
-    await aevaluate_feedback(cases, parts(model), settings=SETTINGS, journal=journal)
-    assert model.asked == ["b"]
-    assert journal.read_bytes() == whole
-
-
 async def test_failed_rows_are_tried_again_when_asked(tmp_path: Path) -> None:
     journal, cases = tmp_path / "rows.jsonl", [case("a", "down"), case("b")]
     for retry, asked in ((False, ["a", "b"]), (False, []), (True, ["a"])):
@@ -169,14 +158,3 @@ async def test_a_wrong_key_stops_the_evaluation_and_keeps_what_was_done(tmp_path
     with pytest.raises(AuthError, match="wrong key"):
         await aevaluate_feedback(cases, parts(ByWord()), settings=SETTINGS, journal=journal, concurrency=1)
     assert [json.loads(line)["id"] for line in journal.read_text().splitlines()] == ["a"]
-
-
-async def test_the_same_case_twice_is_asked_once() -> None:
-    model = ByWord()
-    done = await aevaluate_feedback([case("a"), case("a")], parts(model), settings=SETTINGS)
-    assert (len(done.rows), model.asked) == (2, ["a"])
-
-
-async def test_concurrency_must_be_positive() -> None:
-    with pytest.raises(InputError, match="concurrency must be at least 1, got 0"):
-        await aevaluate_feedback([case("a")], parts(ByWord()), concurrency=0)
