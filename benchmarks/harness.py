@@ -12,7 +12,7 @@ import numpy as np
 from rich.console import Console
 from rich.table import Table
 
-from eirene.eval.detectors.judge import wilson
+from eirene.core.scores import wilson
 from eirene.eval.metrics.bootstrap import Estimate, Resamples, cluster_means, cluster_sums, clusters_of, ratio
 from eirene.eval.metrics.ranking import ranked
 from eirene.views.tables import figure
@@ -106,7 +106,7 @@ def share(hits: int, n: int) -> str:
     """A share of independent rows in percent, with Wilson's interval."""
     if not n:
         return "-"
-    low, high = wilson(hits, n)
+    low, high = wilson(hits / n, n)
     return f"{100 * hits / n:.1f} % [{100 * low:.1f}, {100 * high:.1f}] of {n}"
 
 

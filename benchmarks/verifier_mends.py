@@ -1,6 +1,6 @@
 """Wrong facts planted in sound sentences of answers with passages: how many are put right, and what else is changed.
 
-    python benchmarks/verifier_mends.py SHARED_DATA [--each 40] [--verifier FOLDER] [--seed 0] [--show N] [--json OUT]
+    python benchmarks/verifier_mends.py SHARED_DATA [--each 40] [--seed 0] [--no-loop]
 
 SHARED_DATA holds `ragtruth_subset` and `qa_feedback`, of which the part is read that figures are reported on (margins
 were chosen on `--part fit` with another seed). In one sound sentence of an answer that people found faithful one
@@ -12,31 +12,29 @@ Sound: the same answers without a planted fact. Intervals: 95 %, Wilson.
 
 from __future__ import annotations
 
-import argparse
 import asyncio
-import json
+import calendar
 import random
 import re
-from collections.abc import Callable, Iterator
-from dataclasses import dataclass, replace
-from functools import partial
+from collections import Counter
+from collections.abc import Iterator
+from dataclasses import dataclass
+from itertools import islice
 from pathlib import Path
 from typing import Any
 
+from harness import arguments, share, write_json
 from verifier_data import ANSWERS, parts
 
-from eirene.agent.backends import resolve_backend
+from eirene.agent.backends import shipped_verifier
 from eirene.agent.run import arefine
-from eirene.agent.state import Parts
 from eirene.core.findings.edits import apply_findings
 from eirene.core.records import Item
 from eirene.eval.datasets.annotated import Annotated
 from eirene.feedback_model.base import FeedbackRequest
-from eirene.feedback_model.embedded.critic import EmbeddedFeedback, EmbeddedHallucination
 from eirene.feedback_model.embedded.reading import faults_by_reading
-from eirene.models.encoder import load_encoder
-from eirene.models.verifier.runtime import Verifier, load_verifier
-from eirene.text.sentences import split_sentences
+from eirene.models.verifier.runtime import Verifier
+from eirene.text.sentences import Sentence, split_sentences
 from eirene.text.specifics.index import find_specifics, keys_of, specifics_index
 from eirene.text.specifics.mention import Mention
 from eirene.verification.claims import claims_nothing
@@ -50,8 +48,8 @@ OPPOSITE = """
 """
 PAIRS = {a: b for pair in OPPOSITE.split(";") for a, b in [pair.split(), pair.split()[::-1]]}
 AUXILIARY = re.compile(r"\b(is|are|was|were|can|will|has|have|should|could|may)\b(?! (?:not|been|no|also)\b)")
-_MONTH_NAMES = "January February March April May June July August September October November December"
-MONTHS = _MONTH_NAMES.split()
+NEGATED = re.compile(r"\b(is|are|was|were|can|will|has|have) not\b")
+MONTHS = tuple(calendar.month_name)[1:]
 WORD = re.compile(r"[a-z]+")
 KINDS = ("number", "name", "date", "negation", "direction")
 
@@ -60,20 +58,17 @@ KINDS = ("number", "name", "date", "negation", "direction")
 class Sound:
     """An answer without a known fault, its question and passages; `judged`: sentences that claim something."""
 
-    question: str
-    answer: str
-    passages: tuple[str, ...]
+    item: Item
     judged: tuple[int, ...]
 
 
 @dataclass(frozen=True)
 class Planted:
-    """An answer with one wrong fact in `sentence`, which was `right` and is `wrong`."""
+    """A sound answer, and the same with one wrong fact in a sentence, which was `right` and is `wrong`."""
 
     kind: str
-    sound: Sound
-    answer: str
-    sentence: int
+    sound: Item
+    faulty: Item
     right: str
     wrong: str
 
@@ -82,139 +77,105 @@ def sound_answers(folder: Path, part: str) -> Iterator[Sound]:
     """The answers of a part of the data (see `verifier_data.py`) that have a sentence without a known fault."""
     for name in ANSWERS:
         for case in parts(folder, name)[part]:
-            if name == "ragtruth" and case.findings:
-                continue
-            question = case.item.question
-            yield _sound(question, case.item.answer, tuple(case.item.context or ()), partial(is_faulty, case))
+            judged = tuple(
+                i for i, s in enumerate(split_sentences(case.item.answer))
+                if s.text and claims_nothing(s.text) is None and not is_marked(case, s)
+            )  # fmt: skip
+            if judged and not (name == "ragtruth" and case.findings):
+                yield Sound(case.item, judged)
 
 
-def is_faulty(case: Annotated, start: int, end: int) -> bool:
-    """Whether people marked something there."""
-    return any(f.start < end and start < f.end for f in case.findings)
-
-
-def _sound(question: str, answer: str, passages: tuple[str, ...], faulty: Callable[[int, int], bool]) -> Sound:
-    sentences = split_sentences(answer)
-    judged = [
-        i for i, s in enumerate(sentences)
-        if s.text and claims_nothing(s.text) is None and not faulty(s.text_start, s.text_end)
-    ]  # fmt: skip
-    return Sound(question, answer, passages, tuple(judged))
+def is_marked(case: Annotated, sentence: Sentence) -> bool:
+    """Whether people marked anything in a sentence."""
+    return any(f.start < sentence.text_end and sentence.text_start < f.end for f in case.findings)
 
 
 def wrong(kind: str, sentence: str, given: str, others: list[Sound], rng: random.Random) -> str | None:
     """The sentence with one fact changed that `given` has; None where it has no place for it."""
-    if kind in ("number", "name"):
-        return _other_value(kind, sentence, given, others, rng)
-    if kind == "date":
-        return _other_date(sentence, given, rng)
     if kind == "negation":
-        places = list(AUXILIARY.finditer(sentence))
         if " not " in sentence:
-            return (
-                sentence.replace(" not ", " ", 1)
-                if re.search(r"\b(is|are|was|were|can|will|has|have) not\b", sentence)
-                else None
-            )
-        return sentence[: places[0].end()] + " not" + sentence[places[0].end() :] if places else None
-    words = [m for m in WORD.finditer(sentence) if m.group() in PAIRS and m.group() in given.lower().split()]
-    if not words:
-        return None
-    place = rng.choice(words)
-    return sentence[: place.start()] + PAIRS[place.group()] + sentence[place.end() :]
-
-
-def _other_value(kind: str, sentence: str, given: str, others: list[Sound], rng: random.Random) -> str | None:
+            return sentence.replace(" not ", " ", 1) if NEGATED.search(sentence) else None
+        place = AUXILIARY.search(sentence)
+        return f"{sentence[: place.end()]} not{sentence[place.end() :]}" if place else None
+    if kind == "direction":
+        words = [m for m in WORD.finditer(sentence) if m.group() in PAIRS and m.group() in given.lower().split()]
+        if not words:
+            return None
+        place = rng.choice(words)
+        return sentence[: place.start()] + PAIRS[place.group()] + sentence[place.end() :]
     index = specifics_index(given)
     mine = [m for m in find_specifics(sentence) if m.kind == kind and not m.is_weak and index.holds(m)]
     if not mine:
         return None
     old = rng.choice(mine)
     text = sentence[old.start : old.end]
-    if kind == "number":
-        found = re.search(r"\d+", text)
-        if found is None:
-            return None
-        value = int(found.group())
-        new = value + rng.choice([-3, -2, 2, 3, 7]) if value < 1000 or 1000 < value < 2100 else value * 2
-        if new < 2 or str(new) in given:
-            return None
-        changed = text[: found.start()] + str(new) + text[found.end() :]
+    if kind == "name":
+        changed = other_name(text, given, others, rng)
     else:
-        names: list[str] = []
-        for other in rng.sample(others, 5):
-            names += [other.answer[m.start : m.end] for m in find_specifics(other.answer)
-                      if m.kind == "name" and not m.is_weak]  # fmt: skip
-        names = [n for n in names if n.lower() not in given.lower() and len(n.split()) == len(text.split())
-                 and n[-2:] not in ("'s", "’s") and text[-2:] not in ("'s", "’s")]  # fmt: skip
-        if not names:
-            return None
-        changed = rng.choice(names)
-    return sentence[: old.start] + changed + sentence[old.end :]
+        changed = (other_number if kind == "number" else other_date)(text, given, rng)
+    return None if changed is None else sentence[: old.start] + changed + sentence[old.end :]
 
 
-def _other_date(sentence: str, given: str, rng: random.Random) -> str | None:
-    index = specifics_index(given)
-    mine = [m for m in find_specifics(sentence) if m.kind == "date" and index.holds(m)]
-    for old in mine:
-        text = sentence[old.start : old.end]
-        months = [m for m in MONTHS if m in text]
-        days = re.search(r"\b\d{1,2}\b", text)
-        if months:
-            new = text.replace(months[0], rng.choice([m for m in MONTHS if m not in given] or ["May"]), 1)
-        elif days and ":" not in text:
-            new = text[: days.start()] + str(int(days.group()) + 3) + text[days.end() :]
-        else:
-            continue
-        return sentence[: old.start] + new + sentence[old.end :]
+def other_number(text: str, given: str, rng: random.Random) -> str | None:
+    """Another number that is not among what was given."""
+    found = re.search(r"\d+", text)
+    if found is None:
+        return None
+    value = int(found.group())
+    new = value + rng.choice([-3, -2, 2, 3, 7]) if value < 1000 or 1000 < value < 2100 else value * 2
+    return None if new < 2 or str(new) in given else text[: found.start()] + str(new) + text[found.end() :]
+
+
+def other_name(text: str, given: str, others: list[Sound], rng: random.Random) -> str | None:
+    """A name of as many words out of other answers."""
+    answers = [other.item.answer for other in rng.sample(others, 5)]
+    names = [a[m.start : m.end] for a in answers for m in find_specifics(a) if m.kind == "name" and not m.is_weak]
+    owner = ("'s", "’s")
+    names = [n for n in names if n.lower() not in given.lower() and len(n.split()) == len(text.split())
+             and not n.endswith(owner) and not text.endswith(owner)]  # fmt: skip
+    return rng.choice(names) if names else None
+
+
+def other_date(text: str, given: str, rng: random.Random) -> str | None:
+    """The date with another month, or another day."""
+    months = [m for m in MONTHS if m in text]
+    day = re.search(r"\b\d{1,2}\b", text)
+    if months:
+        return text.replace(months[0], rng.choice([m for m in MONTHS if m not in given] or ["May"]), 1)
+    if day and ":" not in text:
+        return text[: day.start()] + str(int(day.group()) + 3) + text[day.end() :]
     return None
 
 
 def planted(sounds: list[Sound], each: int, rng: random.Random) -> list[Planted]:
+    """Up to `each` answers of a kind, one fact planted in each."""
     found: list[Planted] = []
     for kind in KINDS:
         rng.shuffle(sounds)
-        taken = 0
-        for sound in sounds:
-            if taken == each:
-                break
-            given = "\n".join(sound.passages)
-            places = list(sound.judged)
-            rng.shuffle(places)
-            for i in places:
-                sentence = split_sentences(sound.answer)[i]
-                new = wrong(kind, sentence.text, given, sounds, rng)
-                if new is None or new == sentence.text:
-                    continue
-                answer = sound.answer[: sentence.text_start] + new + sound.answer[sentence.text_end :]
-                if len(split_sentences(answer)) == len(split_sentences(sound.answer)):
-                    found.append(Planted(kind, sound, answer, i, sentence.text, new))
-                    taken += 1
-                    break
+        cases = (case for sound in sounds if (case := planted_in(kind, sound, sounds, rng)) is not None)
+        found += islice(cases, each)
     return found
 
 
-def edited(answer: str, item: Item, verifier: Verifier) -> str:
+def planted_in(kind: str, sound: Sound, others: list[Sound], rng: random.Random) -> Planted | None:
+    """The first sentence, in random order, that takes such a fault."""
+    item, given = sound.item, "\n".join(sound.item.context or ())
+    sentences = split_sentences(item.answer)
+    for i in rng.sample(sound.judged, len(sound.judged)):
+        sentence = sentences[i]
+        new = wrong(kind, sentence.text, given, others, rng)
+        if new is not None and new != sentence.text:
+            answer = item.answer[: sentence.text_start] + new + item.answer[sentence.text_end :]
+            if len(split_sentences(answer)) == len(sentences):
+                return Planted(kind, item, item.model_copy(update={"answer": answer}), sentence.text, new)
+    return None
+
+
+def edited(item: Item, verifier: Verifier) -> str:
     """The answer with the critic's surest edits made, without vote and gate."""
-    request = FeedbackRequest(item, answer, split_sentences(answer), 0)
+    request = FeedbackRequest(item, item.answer, split_sentences(item.answer), 0)
     faults = faults_by_reading(request, verifier, "unverifiable")
-    return apply_findings(answer, [f for fault in faults if fault.margin > 0 for f in fault.findings]).text
-
-
-def item_of(sound: Sound, answer: str) -> Item:
-    return Item(question=sound.question, answer=answer, context=list(sound.passages))
-
-
-def parts_with(verifier: Verifier) -> Parts:
-    """The embedded backend with this verifier in its critics and in its gate."""
-    parts = resolve_backend("embedded")
-    encoder = load_encoder()
-    return replace(
-        parts,
-        feedback_model=EmbeddedFeedback(encoder, verifier=lambda: verifier),
-        hallucination_model=EmbeddedHallucination(encoder, verifier=lambda: verifier),
-        verifier=verifier,
-    )
+    return apply_findings(item.answer, [f for fault in faults if fault.margin > 0 for f in fault.findings]).text
 
 
 def outcome(case: Planted, final: str) -> str:
@@ -223,7 +184,7 @@ def outcome(case: Planted, final: str) -> str:
         return "put right"
     if case.wrong in texts:
         return "left"
-    return "otherwise" if len(texts) >= len(split_sentences(case.answer)) else "removed"
+    return "otherwise" if len(texts) >= len(split_sentences(case.faulty.answer)) else "removed"
 
 
 def says_the_same(right: str, text: str) -> bool:
@@ -250,63 +211,43 @@ def changed(before: str, after: str) -> tuple[int, int]:
     return sum(t not in stays for t in texts), len(texts)
 
 
-def wilson(hits: int, n: int) -> str:
-    if not n:
-        return "-"
-    z, p = 1.96, hits / n
-    mid, half = (p + z * z / (2 * n)), z * (p * (1 - p) / n + z * z / (4 * n * n)) ** 0.5
-    low, high = (mid - half) / (1 + z * z / n), (mid + half) / (1 + z * z / n)
-    return f"{100 * p:.1f} % [{100 * low:.1f}, {100 * high:.1f}] of {n}"
-
-
-async def main() -> None:
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("data", type=Path)
-    parser.add_argument("--each", type=int, default=40)
-    parser.add_argument("--verifier", type=Path)
-    parser.add_argument("--seed", type=int, default=0)
-    parser.add_argument("--part", default="report", choices=["train", "fit", "report"])
-    parser.add_argument("--show", type=int, default=0)
-    parser.add_argument("--no-loop", action="store_true")
-    parser.add_argument("--json", type=Path)
-    args = parser.parse_args()
-    rng = random.Random(args.seed)
-    sounds = [s for s in sound_answers(args.data, args.part) if s.judged]
-    cases = planted(sounds, args.each, rng)
-    verifier = load_verifier(load_encoder(), args.verifier)
-    parts = parts_with(verifier)
-    rows: list[dict[str, Any]] = []
-    for n, case in enumerate(cases):
-        wrong_item, right_item = item_of(case.sound, case.answer), item_of(case.sound, case.sound.answer)
-        finals = {"critic": edited(case.answer, wrong_item, verifier)}
-        sound_finals = {"critic": edited(case.sound.answer, right_item, verifier)}
-        if not args.no_loop:
-            for target, item in ((finals, wrong_item), (sound_finals, right_item)):
-                record = await arefine(item, backend=parts, critic="hallucination", seed=args.seed)
-                target["loop"] = record.answer
-        row = {"kind": case.kind, "right": case.right, "wrong": case.wrong}
-        row |= {f"{how}": outcome(case, final) for how, final in finals.items()}
-        row |= {f"{how} sound": changed(case.sound.answer, final) for how, final in sound_finals.items()}
-        rows.append(row)
-        if n < args.show:
-            print(json.dumps(row, indent=1))
-    report(rows)
-    if args.json:
-        args.json.write_text(json.dumps(rows, indent=1) + "\n", encoding="utf-8")
+async def finals(item: Item, verifier: Verifier, seed: int | None) -> dict[str, str]:
+    """The answer after the critic's edits, and, with a seed, after the whole loop."""
+    found = {"critic": edited(item, verifier)}
+    if seed is not None:
+        found["loop"] = (await arefine(item, critic="hallucination", seed=seed)).answer
+    return found
 
 
 def report(rows: list[dict[str, Any]]) -> None:
-    for how in ("critic", "loop"):
-        known = [r for r in rows if how in r]
-        if not known:
-            continue
+    """Prints what became of the planted facts, by kind, and how many sound sentences were changed."""
+    for how in [name for name in ("critic", "loop") if name in rows[0]]:
         print(f"\n{how}")
         for kind in (*KINDS, "all"):
-            own = [r[how] for r in known if kind in (r["kind"], "all")]
-            parts = {name: sum(o == name for o in own) for name in ("put right", "removed", "otherwise", "left")}
-            print(f"  {kind:10} put right {wilson(parts['put right'], len(own))}; {parts}")
-        counts = [r[f"{how} sound"] for r in known]
-        print(f"  sound sentences changed {wilson(sum(c[0] for c in counts), sum(c[1] for c in counts))}")
+            own = Counter(r[how] for r in rows if kind in (r["kind"], "all"))
+            print(f"  {kind:10} put right {share(own['put right'], own.total())}; {dict(own)}")
+        counts = [r[f"{how} sound"] for r in rows]
+        print(f"  sound sentences changed {share(sum(c[0] for c in counts), sum(c[1] for c in counts))}")
+
+
+async def main() -> None:
+    """Plants, mends, counts."""
+    parser = arguments(__doc__)
+    parser.add_argument("--each", type=int, default=40)
+    parser.add_argument("--seed", type=int, default=0)
+    parser.add_argument("--part", default="report", choices=["train", "fit", "report"])
+    parser.add_argument("--no-loop", action="store_true")
+    args = parser.parse_args()
+    verifier, rows = shipped_verifier(), []
+    for case in planted(list(sound_answers(args.data, args.part)), args.each, random.Random(args.seed)):
+        seed = None if args.no_loop else args.seed
+        row = {"kind": case.kind, "right": case.right, "wrong": case.wrong}
+        row |= {how: outcome(case, final) for how, final in (await finals(case.faulty, verifier, seed)).items()}
+        for how, final in (await finals(case.sound, verifier, seed)).items():
+            row[f"{how} sound"] = changed(case.sound.answer, final)
+        rows.append(row)
+    report(rows)
+    write_json(args.json, rows)
 
 
 if __name__ == "__main__":
