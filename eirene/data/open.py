@@ -44,7 +44,7 @@ def open_source(name: str, *, format: str = "auto") -> RowSource:
         _no_format(name, format)
         return open_hub(name)
     place, part = _parts(name)
-    if place != STDIN and _is_folder(place):
+    if place != STDIN and _exists(place, as_folder=True):
         if is_saved(Path(place)):
             _no_format(name, format)
             return open_saved(Path(place), split=part, name=name)
@@ -78,17 +78,11 @@ def _parts(name: str) -> tuple[str, str | None]:
     return place, part
 
 
-def _exists(name: str) -> bool:
+def _exists(name: str, *, as_folder: bool = False) -> bool:
     try:
-        return bool(name.strip()) and Path(name).exists()  # an empty name would be the folder that one is in
+        place = Path(name)  # an empty name would be the folder that one is in
+        return bool(name.strip()) and (place.is_dir() if as_folder else place.exists())
     except (OSError, ValueError):  # too long, a NUL character
-        return False
-
-
-def _is_folder(name: str) -> bool:
-    try:
-        return bool(name.strip()) and Path(name).is_dir()
-    except (OSError, ValueError):
         return False
 
 

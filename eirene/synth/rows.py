@@ -281,7 +281,7 @@ def synthesise(
         bases = list(bases_of(responses, topics, made.left_out))
         groups = groups_from(bases, recipe, made.left_out, balanced=balanced)
     for group in groups:
-        made.groups += 1
+        made.groups += bool(group.answers)
         yield from _rows(group, recipe, made)
 
 

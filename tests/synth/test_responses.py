@@ -142,6 +142,13 @@ def test_balanced_no_response_gives_two_answers_of_one_kind() -> None:
     assert len(set(used)) == len(used)
 
 
+def test_a_response_of_which_nothing_can_be_made_is_no_group() -> None:
+    """All arguments of its topic are given: none can be missing."""
+    sides = [{"name": s.name, "arguments": [a.text for a in s.arguments]} for s in TOPICS[0].sides]
+    rows, made = make([response(TOPICS[0], 1, perspectives=sides)], kinds=("coverage",))
+    assert (rows, made.groups, made.left_out["coverage: not possible in a group"]) == ([], 0, 1)
+
+
 def test_the_response_s_own_layout_stays() -> None:
     original = response(TOPICS[0], 1)
     assert "\n\n" in original.answer

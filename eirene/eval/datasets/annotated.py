@@ -22,6 +22,7 @@ from eirene.data.json_rows import Row
 from eirene.eval.datasets.base import case_of as feedback_case
 from eirene.eval.datasets.base import find_span, with_own_ids
 from eirene.eval.datasets.labelled import Form, read_forms
+from eirene.eval.datasets.passages import haluquestqa_answers
 from eirene.eval.datasets.passages import qa_feedback as labelled_qa_feedback
 from eirene.eval.datasets.passages import ragtruth as labelled_ragtruth
 from eirene.text.sentences import Sentence, split_sentences
@@ -227,13 +228,10 @@ def haluquestqa(data: dict[str, Any], row: Row) -> Said:
     answer itself is on the whole answer. An example that the expert found helpful is no fault.
     """
     cases, reasons = [], []
-    for number in ("1", "2"):
-        answer = data[f"answer{number}"]
-        name = f"{data['source_file'].removesuffix('.txt')}-answer{number}"
-        item = parse_item({"id": name, "question": data["question"], "answer": answer}, where=row.where)
-        found = []
+    for which, item in haluquestqa_answers(data, row):
+        answer, found = item.answer, []
         for remark in data["annotations"]:
-            if remark["target"] not in (f"answer{number}", f"question{number}") or remark.get("helpful"):
+            if remark["target"] not in (which, which.replace("answer", "question")) or remark.get("helpful"):
                 continue
             kind = HALUQUESTQA.names[remark["aspect"]]
             place = (0, 0) if kind == "misconception" else _place(answer, remark["span"] or "")

@@ -160,10 +160,8 @@ def halueval(data: dict[str, Any], row: Row) -> Labelled:
 
 def haluquestqa(data: dict[str, Any], row: Row) -> Iterator[Labelled]:
     """The two annotated answers to a question. Hallucination: a remark on factuality; coverage: on incompleteness."""
-    for which in ("answer1", "answer2"):
-        answer = data[which]
-        name = f"{data['source_file'].removesuffix('.txt')}-{which}"
-        item = parse_item({"id": name, "question": data["question"], "answer": answer}, where=row.where)
+    for which, item in haluquestqa_answers(data, row):
+        answer = item.answer
         remarks = [r for r in data["annotations"] if r["target"] == which]
         facts = [r["span"] or "" for r in remarks if r["aspect"] == "factuality"]
         found = [find_span(answer, text) for text in facts]
@@ -176,6 +174,13 @@ def haluquestqa(data: dict[str, Any], row: Row) -> Iterator[Labelled]:
             marks=marked_faults(answer, spans) if len(spans) == len(found) else None,
             slices={"category": (data["category"],), "source": (data[f"{which}_source"],)},
         )
+
+
+def haluquestqa_answers(data: dict[str, Any], row: Row) -> Iterator[tuple[str, Item]]:
+    """`answer1` and `answer2`, each as an item."""
+    for which in ("answer1", "answer2"):
+        name = f"{data['source_file'].removesuffix('.txt')}-{which}"
+        yield which, parse_item({"id": name, "question": data["question"], "answer": data[which]}, where=row.where)
 
 
 def haluquestqa_sentences(data: dict[str, Any], row: Row) -> Labelled:

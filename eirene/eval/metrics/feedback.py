@@ -279,17 +279,12 @@ def answer_figures(rows: Sequence[FeedbackRow], resamples: Resamples) -> Json:
         auc, ap = resamples.estimate(len(rows), auc_and_ap(len(rows), range(len(rows)), scores, labels))
         return {"auc": auc.to_json(), "ap": ap.to_json()}
 
-    f1, precision, recall = resamples.estimate(
-        len(rows), f1_precision_recall(_confusion([[s] for s in says], [[y] for y in labels]))
-    )
     right = np.array([float(s == y) for s, y in zip(says, labels, strict=True)])
     return {
         "any_fault": ranked([r.share_any or 0.0 for r in rows]),
         "mean_share": ranked([fmean(r.shares) if r.shares else 0.0 for r in rows]),
         "vote": {
-            "f1": f1.to_json(),
-            "precision": precision.to_json(),
-            "recall": recall.to_json(),
+            **_f1(_confusion([[s] for s in says], [[y] for y in labels]), resamples),
             "accuracy": _one(resamples, len(rows), means(right)),
         },
         "always lacking": {"auc": 0.5, "ap": base, "f1": 2 * base / (1 + base), "accuracy": base},
@@ -321,19 +316,21 @@ def _figures(
     row_of = [i for i, g in enumerate(gold) for _ in g]
     flat_scores, flat_gold = [s for row in scores for s in row], [g for row in gold for g in row]
     auc, ap = resamples.estimate(len(rows), auc_and_ap(len(rows), row_of, flat_scores, flat_gold), n=len(flat_gold))
-    f1, precision, recall = resamples.estimate(
-        len(rows), f1_precision_recall(_confusion(votes, gold)), n=len(flat_gold)
-    )
     inside = np.array([_inside(s, v, g) for s, v, g in zip(scores, votes, gold, strict=True)])
     within = resamples.estimate(len(rows), means(inside))
     there = (~np.isnan(inside)).sum(axis=0)
-    overall = {"auc": auc, "ap": ap, "f1": f1, "precision": precision, "recall": recall}
+    f1 = _f1(_confusion(votes, gold), resamples, n=len(flat_gold))
     return {
-        "overall": {name: e.to_json() for name, e in overall.items()},
+        "overall": {"auc": auc.to_json(), "ap": ap.to_json(), **f1},
         "within": {
             name: {**e.to_json(), "n": int(n)} for name, e, n in zip(("auc", "ap", "f1"), within, there, strict=True)
         },
     }
+
+
+def _f1(confusion: Array, resamples: Resamples, *, n: int | None = None) -> Json:
+    found = resamples.estimate(len(confusion), f1_precision_recall(confusion), n=n)
+    return {name: e.to_json() for name, e in zip(("f1", "precision", "recall"), found, strict=True)}
 
 
 def _inside(scores: Sequence[float], votes: Sequence[bool], gold: Sequence[bool]) -> list[float]:
