@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from fractions import Fraction
 from typing import Annotated, Any, Literal
 
@@ -147,16 +147,7 @@ class QualityReport:
                 for o in self.outcomes
             ],
             "figures": [figure.to_json() for figure in self.figures],
-            "rows": [
-                {
-                    "id": row.id,
-                    "counted": list(row.counted),
-                    "why": row.why,
-                    "faults": [f.model_dump() for f in row.faults],
-                    "new": row.new,
-                }
-                for row in self.rows
-            ],
+            "rows": [{**asdict(row), "faults": [fault.model_dump() for fault in row.faults]} for row in self.rows],
             "notes": list(self.notes),
             "signature": self.signature,
         }

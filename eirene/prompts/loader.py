@@ -38,7 +38,7 @@ _HOME = resources.files("eirene.prompts")
 class Message:
     """One chat message, ready to be sent."""
 
-    role: Literal["system", "user"]
+    role: Literal["system", "user", "assistant"]
     content: str
 
 

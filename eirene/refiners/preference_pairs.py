@@ -10,25 +10,18 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterable
 from dataclasses import dataclass
-from typing import Any, Literal
+from typing import Any
 
 from eirene.core.errors import InputError
 from eirene.core.signature import digest, rng_for
 from eirene.data.json_rows import HasRows, Row
+from eirene.prompts import Message
 
 ROLES = ("system", "user", "assistant")
 EMPTY_PROMPT = "the prompt is empty"
 EMPTY_SIDE = "a side is empty"
 SAME_SIDES = "both sides are the same"
 _MISSING = object()
-
-
-@dataclass(frozen=True, slots=True)
-class ChatTurn:
-    """One message of a prompt that is a conversation."""
-
-    role: Literal["system", "user", "assistant"]
-    content: str
 
 
 @dataclass(frozen=True, slots=True)
@@ -39,7 +32,7 @@ class PreferencePair:
     words by someone.
     """
 
-    prompt: str | tuple[ChatTurn, ...]
+    prompt: str | tuple[Message, ...]
     chosen: str
     rejected: str
     is_question: bool
@@ -129,12 +122,12 @@ def _from_trl(data: dict[str, Any], where: str) -> PreferencePair:
     return PreferencePair(asked, _text(data, "chosen", where), _text(data, "rejected", where), False, where)
 
 
-def _opening(prompt: object, before: tuple[ChatTurn, ...], where: str) -> tuple[ChatTurn, ...]:
+def _opening(prompt: object, before: tuple[Message, ...], where: str) -> tuple[Message, ...]:
     """The conversation up to the reply: the prompt's messages and those before the last of the sides."""
     if isinstance(prompt, str) and not before:
-        return (ChatTurn("user", prompt),) if prompt.strip() else ()
+        return (Message("user", prompt),) if prompt.strip() else ()
     turns = (*_turns(prompt, "prompt", where), *before) if isinstance(prompt, list) else before
-    if isinstance(prompt, str | list | None) and (not isinstance(prompt, str) or before == (ChatTurn("user", prompt),)):
+    if isinstance(prompt, str | list | None) and (not isinstance(prompt, str) or before == (Message("user", prompt),)):
         if turns and turns[-1].role == "assistant":
             raise InputError(
                 "the last message before the replies is the assistant's; a user's must come before", where=where
@@ -147,7 +140,7 @@ def _opening(prompt: object, before: tuple[ChatTurn, ...], where: str) -> tuple[
     )
 
 
-def _conversation(data: dict[str, Any], name: str, where: str) -> tuple[tuple[ChatTurn, ...], str]:
+def _conversation(data: dict[str, Any], name: str, where: str) -> tuple[tuple[Message, ...], str]:
     """The messages before the last, and what the last says, which must be the assistant's. None is an empty reply."""
     turns = _turns(data[name], name, where)
     if turns and turns[-1].role != "assistant":
@@ -155,13 +148,13 @@ def _conversation(data: dict[str, Any], name: str, where: str) -> tuple[tuple[Ch
     return turns[:-1], turns[-1].content if turns else ""
 
 
-def _turns(messages: list[Any], name: str, where: str) -> tuple[ChatTurn, ...]:
+def _turns(messages: list[Any], name: str, where: str) -> tuple[Message, ...]:
     if not all(isinstance(m, dict) and m.get("role") in ROLES for m in messages):
         known = ", ".join(ROLES)
         raise InputError(
             f"{name!r} must hold messages with a 'role' of {known}, and a 'content'", field=name, where=where
         )
-    return tuple(ChatTurn(m["role"], _text(m, "content", where)) for m in messages)
+    return tuple(Message(m["role"], _text(m, "content", where)) for m in messages)
 
 
 def _text(data: dict[str, Any], name: str, where: str) -> str:

@@ -43,7 +43,7 @@ from eirene.prompts import Message, Prompt, load_prompt
 from eirene.prompts.fence import break_control_tokens
 from eirene.refiners.base import RefineTask
 from eirene.refiners.model import PROMPTS, refine_messages
-from eirene.refiners.preference_pairs import ChatTurn, PreferencePair, read_pairs, split_pairs, usable
+from eirene.refiners.preference_pairs import PreferencePair, read_pairs, split_pairs, usable
 
 if TYPE_CHECKING:
     import torch
@@ -188,7 +188,7 @@ class PairPrompt:
             )
         given = pair.prompt
         if self.layout == "chat":
-            return encode_chat(tokenizer, (ChatTurn("user", given),) if isinstance(given, str) else given)
+            return encode_chat(tokenizer, (Message("user", given),) if isinstance(given, str) else given)
         if isinstance(given, str):
             return encode_text(tokenizer, given)
         raise InputError("the prompt is a conversation, which needs layout chat", field="layout", where=pair.where)

@@ -12,11 +12,11 @@ from hypothesis import strategies as st
 
 from eirene.core.errors import InputError
 from eirene.data.json_rows import JsonBytes, Row
+from eirene.prompts import Message
 from eirene.refiners.preference_pairs import (
     EMPTY_PROMPT,
     EMPTY_SIDE,
     SAME_SIDES,
-    ChatTurn,
     PreferencePair,
     parse_pair,
     read_pairs,
@@ -62,7 +62,7 @@ def test_conversations_are_read_wherever_the_prompt_stands(data: dict[str, Any],
     found = pair(data)
     assert isinstance(found.prompt, tuple)
     assert tuple(t.role for t in found.prompt) == turns
-    assert found.prompt[-1] == ChatTurn("user", "Why?")
+    assert found.prompt[-1] == Message("user", "Why?")
     assert (found.chosen, found.rejected) == ("Because.", "No idea.")
 
 

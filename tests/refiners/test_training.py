@@ -22,9 +22,10 @@ from eirene.models.local.model import LocalModel, load_local
 from eirene.models.replies import Reply
 from eirene.models.training.recipes import RefinerRecipe
 from eirene.models.training.run import EncodedExample, Step, TrainingRun
+from eirene.prompts import Message
 from eirene.refiners.base import RefineTask
 from eirene.refiners.model import LocalRefiner
-from eirene.refiners.preference_pairs import ChatTurn, PreferencePair, parse_pair
+from eirene.refiners.preference_pairs import PreferencePair, parse_pair
 from eirene.refiners.training import (
     SAME_TOKENS,
     TOO_LONG,
@@ -51,8 +52,8 @@ QUICK: dict[str, Any] = {
     "epochs": 4, "batch_size": 4, "learning_rate": 5e-2, "lora_rank": 4, "lora_alpha": 8, "held_out": 0.25,
 }  # fmt: skip
 PAIR = PreferencePair("Trams or buses?", "Trams are quiet, buses are cheap.\n", "Trams.", True, "row 1")
-CHAT = PreferencePair((ChatTurn("user", "Trams or buses?"),), "Trams.", "Buses.", False, "row 2")
-LONG_CHAT = PreferencePair((ChatTurn("system", "Be brief."), ChatTurn("user", "Trams?")), "Yes.", "No.", False, "row 3")
+CHAT = PreferencePair((Message("user", "Trams or buses?"),), "Trams.", "Buses.", False, "row 2")
+LONG_CHAT = PreferencePair((Message("system", "Be brief."), Message("user", "Trams?")), "Yes.", "No.", False, "row 3")
 TEXT = PreferencePair("Q: trams?\nA:", " yes", " no", False, "row 4")
 
 

@@ -1,4 +1,4 @@
-"""Edits of findings as operations on the text: applied and undone, byte for byte.
+"""Edits of findings as operations on the text, which can be undone byte for byte.
 
 Where text is removed, the joint is mended: one space of two, the comma or "and" before it, a full stop that ends
 nothing any more, the capital letter of what then opens the sentence, "a" before a vowel. Each operation holds its old
@@ -16,7 +16,7 @@ from eirene.core.critique import Finding
 from eirene.core.errors import InputError
 from eirene.core.findings.kinds import REMOVED
 from eirene.core.findings.tags import in_order
-from eirene.text.edits import apply_edits, undo_edits
+from eirene.text.edits import apply_edits
 from eirene.text.unicode import is_unspaced
 
 _SPACES = " \t"
@@ -56,7 +56,7 @@ def apply_findings(
     in brackets after it. Without `mend` no character outside the findings changes. Where everything would be removed,
     nothing is.
 
-    Raises `InputError` for offsets outside the text. `undo(edited.text, edited.operations)` gives `text` back.
+    Raises `InputError` for offsets outside the text. `undo_edits` of `eirene.text.edits` undoes the operations.
     """
     chosen, skipped = _without_overlaps(text, findings)
     if removal == "mark":
@@ -65,7 +65,7 @@ def apply_findings(
         operations = [_joined(text, group) for group in _groups(text, chosen)]
     if mend:
         operations = _mended(text, operations)
-    edited = apply_operations(text, operations)
+    edited = apply_edits(text, operations)
     if not edited.strip() and text.strip():
         return EditedText(text, (), in_order([*chosen, *skipped]))
     return EditedText(edited, tuple(operations), tuple(skipped))
@@ -76,25 +76,6 @@ def is_noted(text: str, finding: Finding) -> bool:
     note = _note(finding).strip()
     after = _BEFORE_NOTE.match(text, finding.end)
     return text.startswith(note, after.end() if after else finding.end) or note in text[finding.start : finding.end]
-
-
-def apply_operations(text: str, operations: Sequence[Operation]) -> str:
-    """The text with operations made; raises `InputError` where one does not fit, or two overlap."""
-    for operation in operations:
-        if text[operation.start : operation.end] != operation.old:
-            raise InputError(f"the operation at {operation.start} to {operation.end} does not fit the text")
-    try:
-        return apply_edits(text, operations)
-    except ValueError as error:
-        raise InputError(f"the operations do not fit the text: {error}") from None
-
-
-def undo(edited: str, operations: Sequence[Operation]) -> str:
-    """The text before `operations`; raises `InputError` where `edited` is not what they made."""
-    try:
-        return undo_edits(edited, operations)
-    except ValueError as error:
-        raise InputError(str(error)) from None
 
 
 def _without_overlaps(text: str, findings: Iterable[Finding]) -> tuple[list[Finding], list[Finding]]:

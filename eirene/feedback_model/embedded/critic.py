@@ -45,8 +45,6 @@ _STRUCTURE = (
     "not checked: the answer is structured text (data, markup or code), which the embedded default leaves as it is"
 )
 _REMEMBERED = 16
-Judge = Callable[[FeedbackRequest], tuple[AnswerFault, ...] | str]
-"""The faults of an answer, those of one sentence with the surest first; or why it cannot be judged."""
 LoadsVerifier = Callable[[], "ReadsPairs"]
 """Gives the verifier, which is loaded when passages are read for the first time."""
 
@@ -60,7 +58,7 @@ class _EmbeddedCritic(ABC):
         self._encoder = encoder
         self._critic = load_critic() if critic is None else critic
         self._verifier = verifier
-        self._judged = Judged(self._judge, self._critic.point)
+        self._known: Memo[str, tuple[AnswerFault, ...] | str] = Memo(_REMEMBERED)
 
     @property
     def name(self) -> str:
@@ -68,7 +66,24 @@ class _EmbeddedCritic(ABC):
         return f"embedded:{self._encoder.digest}"
 
     @abstractmethod
-    def _judge(self, request: FeedbackRequest) -> tuple[AnswerFault, ...] | str: ...
+    def _judge(self, request: FeedbackRequest) -> tuple[AnswerFault, ...] | str:
+        """The faults of an answer, those of one sentence with the surest first; or why it cannot be judged."""
+
+    async def _samples(self, request: FeedbackRequest, *, start: int, count: int) -> list[Sample]:
+        """Draws `start` and after, `count` of them; where nothing can be judged each is invalid and says why."""
+        found = await self._faults(request)
+        if isinstance(found, str):
+            return [Sample(invalid=found)] * count
+        draws = Draws(found, len(request.sentences), request.seed, self._critic.point)
+        numbers = range(start, start + count)
+        return await off_loop(lambda: list(map(draws.sample, numbers)), characters=len(request.answer))
+
+    async def _faults(self, request: FeedbackRequest) -> tuple[AnswerFault, ...] | str:
+        """An answer is judged once, in a thread of its own."""
+        item = request.item
+        given = item.model_dump(mode="json", include={"question", "perspectives", "context"})
+        key = digest([given, list(found_ids(item)), request.answer])
+        return await self._known.get_or_await(key, lambda: asyncio.to_thread(self._judge, request))
 
 
 class EmbeddedFeedback(_EmbeddedCritic):
@@ -90,7 +105,7 @@ class EmbeddedFeedback(_EmbeddedCritic):
 
     async def draw(self, request: FeedbackRequest, *, start: int, count: int, meter: Meter) -> AsyncIterator[Sample]:
         """Yields the samples; nothing goes on `meter`, since nothing is called."""
-        for sample in await self._judged.samples(request, start=start, count=count):
+        for sample in await self._samples(request, start=start, count=count):
             yield sample
 
     def _judge(self, request: FeedbackRequest) -> tuple[AnswerFault, ...] | str:
@@ -139,29 +154,6 @@ def _not_judged(request: FeedbackRequest) -> str | None:
 
 def _is_missing(fault: AnswerFault) -> bool:
     return all(finding.kind == "missing" for finding in fault.findings)
-
-
-class Judged:
-    """Judges an answer in a thread of its own, remembers the faults of the last few, and draws critiques from them."""
-
-    def __init__(self, judge: Judge, point: OperatingPoint) -> None:
-        self._judge = judge
-        self._point = point
-        self._known: Memo[str, tuple[AnswerFault, ...] | str] = Memo(_REMEMBERED)
-
-    async def samples(self, request: FeedbackRequest, *, start: int, count: int) -> Iterator[Sample]:
-        """Draws `start` and after, `count` of them; where nothing can be judged each is invalid and says why."""
-        found, numbers = await self._faults(request), range(start, start + count)
-        if isinstance(found, str):
-            return iter([Sample(invalid=found)] * count)
-        draws = Draws(found, len(request.sentences), request.seed, self._point)
-        return iter(await off_loop(lambda: list(map(draws.sample, numbers)), characters=len(request.answer)))
-
-    async def _faults(self, request: FeedbackRequest) -> tuple[AnswerFault, ...] | str:
-        item = request.item
-        given = item.model_dump(mode="json", include={"question", "perspectives", "context"})
-        key = digest([given, list(found_ids(item)), request.answer])
-        return await self._known.get_or_await(key, lambda: asyncio.to_thread(self._judge, request))
 
 
 class Draws:
@@ -218,7 +210,7 @@ class EmbeddedHallucination(_EmbeddedCritic):
 
     async def draw(self, request: FeedbackRequest, *, start: int, count: int, meter: Meter) -> AsyncIterator[Sample]:
         """Yields the samples; nothing goes on `meter`, since nothing is called."""
-        for sample in await self._judged.samples(request, start=start, count=count):
+        for sample in await self._samples(request, start=start, count=count):
             yield sample.model_copy(update={"critic": "hallucination"})
 
     def _judge(self, request: FeedbackRequest) -> tuple[AnswerFault, ...] | str:

@@ -6,12 +6,12 @@ Special tokens that a text spells out are broken up first: no text can end the p
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, Literal, Protocol, cast
+from dataclasses import asdict, dataclass
+from typing import TYPE_CHECKING, Any, Literal, cast
 
 from eirene.core.errors import InputError
 from eirene.models.local.spec import PROMPT_FILE
-from eirene.prompts import Prompt
+from eirene.prompts import Message, Prompt
 
 if TYPE_CHECKING:
     from transformers import PreTrainedTokenizerBase
@@ -21,32 +21,18 @@ Role = Literal["feedback", "hallucination", "refiner"]
 ROLES: tuple[Role, ...] = ("feedback", "hallucination", "refiner")
 
 
-class Turn(Protocol):
-    """One message of a chat; `eirene.prompts.Message` is one."""
-
-    @property
-    def role(self) -> str:
-        """Who speaks: `system`, `user` or `assistant`."""
-        ...
-
-    @property
-    def content(self) -> str:
-        """What is said."""
-        ...
-
-
 def encode_text(tokenizer: PreTrainedTokenizerBase, text: str) -> list[int]:
     """The tokens of a plain text, with the tokenizer's own start token if it has one, and without an end token."""
     ids = cast("list[int]", tokenizer(break_special_tokens(tokenizer, text))["input_ids"])
     return ids[:-1] if ids and ids[-1] == tokenizer.eos_token_id else ids
 
 
-def as_text(messages: Sequence[Turn]) -> str:
+def as_text(messages: Sequence[Message]) -> str:
     """Messages as one plain text, for models without a chat template."""
     return "\n\n".join(m.content for m in messages) + "\n"
 
 
-def encode_chat(tokenizer: PreTrainedTokenizerBase, messages: Sequence[Turn]) -> list[int]:
+def encode_chat(tokenizer: PreTrainedTokenizerBase, messages: Sequence[Message]) -> list[int]:
     """The tokens of a chat up to where the model's reply begins."""
     from jinja2.exceptions import TemplateError
 
@@ -109,23 +95,12 @@ class CarriedPrompt:
         role = value.get("role", "feedback")  # files of the first version know no other
         if role not in ROLES:
             raise InputError(f"{PROMPT_FILE}: role must be one of {', '.join(ROLES)}, got {role!r}", where=where)
-        prompt = Prompt(
-            name=str(texts["name"]), system=str(texts["system"]), user=str(texts["user"]), digest=str(texts["digest"])
-        )
-        return cls(role, str(texts["layout"]), prompt, instruction)
+        layout, name, system, user, digest = map(str, texts.values())
+        return cls(role, layout, Prompt(name, system, user, digest), instruction)
 
     def to_json(self) -> dict[str, Any]:
         """What `read` reads."""
-        p = self.prompt
-        return {
-            "role": self.role,
-            "layout": self.layout,
-            "name": p.name,
-            "digest": p.digest,
-            "system": p.system,
-            "user": p.user,
-            "instruction": self.instruction,
-        }
+        return {"role": self.role, "layout": self.layout, **asdict(self.prompt), "instruction": self.instruction}
 
 
 def carried(value: dict[str, Any] | None, role: Role, *, where: str) -> CarriedPrompt | None:

@@ -29,8 +29,9 @@ if TYPE_CHECKING:
 
 _Compared = Callable[[], Comparison | None]
 
+# Each must be an opening to `eirene.text.clauses`.
 # Side -> (for statements, for fragments). A statement follows "that" in lower case, a fragment a colon as it is.
-_FURTHER: dict[str, tuple[tuple[str, ...], tuple[str, ...]]] = {
+FURTHER: dict[str, tuple[tuple[str, ...], tuple[str, ...]]] = {
     "for": (
         ("Supporters add that", "It is also argued in favour that", "Another point made in favour is that",
          "Those in favour also say that", "A further argument for it is that"),
@@ -46,7 +47,7 @@ _FURTHER: dict[str, tuple[tuple[str, ...], tuple[str, ...]]] = {
         ("Another point:", "A further point:", "One more argument:"),
     ),
 }  # fmt: skip
-_FIRST: dict[str, tuple[tuple[str, ...], tuple[str, ...]]] = {
+FIRST: dict[str, tuple[tuple[str, ...], tuple[str, ...]]] = {
     "for": (("Supporters argue that", "Those in favour say that"), ("A point in favour:", "An argument for it:")),
     "against": (("Opponents argue that", "Those against it say that"), ("A point against it:", "An objection:")),
     "": (("It is also argued that", "A point to add is that"), ("A point to add:", "One more argument:")),
@@ -138,7 +139,7 @@ class Phrases:
         if in_list or group is None or not self._english:
             return plain
         lowered = self._letters.lowered(plain) if is_statement(plain) else None
-        choices = (_FIRST if opens else _FURTHER)[side_of(group)][0 if lowered is not None else 1]
+        choices = (FIRST if opens else FURTHER)[side_of(group)][0 if lowered is not None else 1]
         lead = self._choose(choices, before)
         if opens and not side_of(group):
             name = " ".join(group.split()).replace('"', "'")
@@ -150,8 +151,3 @@ class Phrases:
         free = [c for c in choices if c != self._last and not just_said.startswith(c.casefold())] or list(choices)
         self._last = free[int(self._rng.integers(len(free)))]
         return self._last
-
-
-def all_leads() -> tuple[str, ...]:
-    """Every connective and opening, for tests: each must be recognised as one by `eirene.text.clauses`."""
-    return tuple(lead for table in (_FURTHER, _FIRST) for pair in table.values() for kind in pair for lead in kind)
