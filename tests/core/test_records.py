@@ -15,7 +15,7 @@ from eirene.core.critique import Critique, TaggedSentence
 from eirene.core.errors import InputError
 from eirene.core.records import MODES, BeforeAfter, ErrorInfo, Item, Mode, Record, Round, Status, parse_item
 from eirene.core.scores import Scores, Unscored
-from eirene.core.signature import digest
+from eirene.core.signature import derive_seed, digest
 from eirene.core.usage import Usage
 
 ROW: dict[str, Any] = {"question": "Q?", "answer": "A."}
@@ -174,10 +174,11 @@ def test_a_missing_id_is_derived_from_the_content_alone() -> None:
     assert first != parse_item({**ROW, "answer": "A. "}).id != parse_item({**ROW, "meta": {"a": 1}}).id
 
 
-def test_a_derived_id_is_the_same_in_every_process() -> None:
-    code = f"from eirene.core.records import parse_item; import sys; sys.stdout.write(parse_item({ROW!r}).id)"
+def test_a_derived_id_and_a_derived_seed_are_the_same_in_every_process() -> None:
+    modules = "from eirene.core.records import parse_item; from eirene.core.signature import derive_seed"
+    code = f"{modules}; print(parse_item({ROW!r}).id, derive_seed(7, 'item', 2))"
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True, timeout=60)
-    assert done.stdout == parse_item(ROW).id
+    assert done.stdout.split() == [parse_item(ROW).id, str(derive_seed(7, "item", "2"))]
 
 
 @given(st.dictionaries(st.text(st.characters(codec="utf-8")), st.integers()))

@@ -7,7 +7,7 @@ from collections.abc import AsyncIterator, Callable
 import pytest
 
 from eirene.core.critique import Sample
-from eirene.core.errors import BackendError, InputError
+from eirene.core.errors import BackendError
 from eirene.core.records import Item
 from eirene.core.usage import Meter, Usage
 from eirene.feedback_model.base import FeedbackRequest
@@ -146,8 +146,3 @@ class _Iterator:
             raise StopAsyncIteration
         self.left -= 1
         return A
-
-
-async def test_no_samples_is_an_input_error() -> None:
-    with pytest.raises(InputError, match="at least 1, got 0"):
-        await draw_samples(Scripted(lambda i: A), REQUEST, n=0, stop="none", meter=Meter())

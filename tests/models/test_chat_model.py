@@ -14,7 +14,7 @@ from langchain_core.language_models import ParrotFakeChatModel
 from langchain_core.messages import AIMessage
 from langchain_core.runnables import RunnableLambda
 
-from eirene.core.errors import AuthError, BackendTimeoutError, RateLimitError, UnreachableError
+from eirene.core.errors import BackendTimeoutError, RateLimitError
 from eirene.core.usage import Meter, Usage
 from eirene.models.chat import ChatModel, Sampling
 from eirene.models.costs import Price
@@ -58,15 +58,6 @@ async def test_a_reply_comes_with_its_ending_and_its_usage() -> None:
     assert model.calls[0].settings == {"temperature": 1.0, "top_p": 0.9, "seed": 7}
 
 
-async def test_n_replies_are_one_request_whose_tokens_count_once() -> None:
-    meter = Meter()
-    chat, model = chat_over(["a", "b", "c"])
-    replies = await chat.send(ASK, sampling=SAMPLING, seeds=[7, 8, 9], meter=meter)
-    assert [r.text for r in replies] == ["a", "b", "c"]
-    assert [c.n for c in model.calls] == [3]
-    assert meter.total == Usage(calls=1, input_tokens=5, output_tokens=3, cost_usd=None)
-
-
 async def test_cost_follows_from_the_price() -> None:
     meter = Meter()
     await ChatModel(ScriptedChatModel(["x"]), price=Price(input_usd=2.0, output_usd=10.0)).ask(
@@ -103,15 +94,6 @@ async def test_after_the_last_attempt_the_error_is_raised() -> None:
         await chat.ask(ASK, sampling=SAMPLING, meter=meter)
     assert isinstance(caught.value.__cause__, RefusedError)
     assert (meter.total.calls, meter.total.retries) == (3, 2)
-
-
-@pytest.mark.parametrize("status", [400, 401, 403, 404])
-async def test_what_cannot_be_mended_is_not_tried_again(status: int) -> None:
-    meter, waits = Meter(), Waits()
-    chat, _ = chat_over([RefusedError(status, "no")], sleep=waits)
-    with pytest.raises(Exception, match=f"HTTP {status}"):
-        await chat.ask(ASK, sampling=SAMPLING, meter=meter)
-    assert (meter.total.calls, waits.seconds) == (1, [])
 
 
 async def test_a_bug_in_the_client_is_let_go() -> None:
@@ -239,22 +221,3 @@ async def test_a_cancelled_call_stays_on_the_meter() -> None:
     with pytest.raises(asyncio.CancelledError):
         await task
     assert meter.total.calls == 1
-
-
-async def test_a_connection_that_never_comes_names_the_server() -> None:
-    chat, _ = chat_over([ConnectionError("refused")], retry=RetryPolicy(attempts=1), name="openai:mine")
-    with pytest.raises(UnreachableError, match=r"openai:mine: no connection \(refused\); is the server up\?"):
-        await chat.ask(ASK, sampling=SAMPLING, meter=Meter())
-
-
-async def test_auth_errors_say_where_to_look() -> None:
-    chat, _ = chat_over([RefusedError(401, "bad key")])
-    with pytest.raises(AuthError, match="check the provider's API key"):
-        await chat.ask(ASK, sampling=SAMPLING, meter=Meter())
-
-
-async def test_half_a_surrogate_pair_in_a_reply_is_replaced() -> None:
-    """JSON's escapes can hold one, a file or a request cannot; a whole pair is the sign that it stands for."""
-    chat, _ = chat_over(["bad \ud800 words, good \ud83d\ude00 ones"])
-    reply = await chat.ask([Message("user", "?")], sampling=Sampling(seed=0), meter=Meter())
-    assert reply.text == "bad \ufffd words, good \U0001f600 ones"

@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 from langchain_core.messages import BaseMessage
 
-from eirene.core.errors import AuthError, BackendError, ScriptExhaustedError, UnreachableError
+from eirene.core.errors import BackendError, ScriptExhaustedError, UnreachableError
 from eirene.core.usage import Meter
 from eirene.models.chat import ChatModel, Sampling
 from eirene.models.drawing import draw_replies
@@ -36,13 +36,6 @@ async def drawn(chat: ChatModel, count: int, meter: Meter | None = None) -> list
     return [reply async for reply in stream]
 
 
-async def test_a_model_with_n_is_asked_once() -> None:
-    model = ScriptedChatModel([str(i) for i in range(20)])
-    replies = await drawn(ChatModel(model), 20)
-    assert [r.text for r in replies if isinstance(r, Reply)] == [str(i) for i in range(20)]
-    assert [c.n for c in model.calls] == [20]
-
-
 async def test_a_model_that_gives_fewer_is_asked_for_the_rest_and_never_for_n_again() -> None:
     model = OneAtATime(script=lambda _: "a reply")
     chat, meter = ChatModel(model), Meter()
@@ -50,13 +43,6 @@ async def test_a_model_that_gives_fewer_is_asked_for_the_rest_and_never_for_n_ag
     assert (meter.total.calls, meter.total.retries, chat.takes_n) == (20, 0, False)
     assert len(await drawn(chat, 20, meter)) == 20
     assert meter.total.calls == 40
-
-
-async def test_each_concurrent_call_has_its_own_seed() -> None:
-    model = OneAtATime(script=lambda _: "a reply")
-    chat = ChatModel(model)
-    await drawn(chat, 4)
-    assert sorted(c.settings["seed"] for c in model.calls) == [0, 1, 2, 3]
 
 
 async def test_replies_come_in_order_whatever_order_the_calls_end_in() -> None:
@@ -84,37 +70,6 @@ async def test_a_failed_request_for_all_is_an_error_for_each() -> None:
     assert [type(r) for r in await drawn(chat, 3)] == [UnreachableError] * 3
 
 
-class BadKeyError(Exception):
-    status_code = 401
-
-
-@pytest.mark.parametrize("model", [OneAtATime, ScriptedChatModel])
-async def test_a_wrong_key_ends_the_drawing(model: type[ScriptedChatModel]) -> None:
-    with pytest.raises(AuthError):
-        await drawn(ChatModel(model(lambda _: BadKeyError("no"))), 3)
-
-
 async def test_a_script_that_runs_out_is_no_failed_sample() -> None:
     with pytest.raises(ScriptExhaustedError):
         await drawn(ChatModel(OneAtATime(script=["0", "1"])), 3)
-
-
-async def test_closing_the_generator_cancels_the_calls_under_way() -> None:
-    ended: list[str] = []
-
-    class Hangs(OneAtATime):
-        async def _agenerate(self, messages: list[BaseMessage], *args: Any, **kwargs: Any) -> Any:
-            if self.seed == 0:
-                return self._generate(messages)
-            try:
-                await asyncio.Event().wait()
-            except asyncio.CancelledError:
-                ended.append("cancelled")
-                raise
-
-    chat = ChatModel(Hangs(script=lambda _: "first"))
-    stream = draw_replies(chat, ASK, sampling=Sampling(), seeds=[0, 1, 2], meter=Meter())
-    chat._calls.refuse({"n"})  # the request for all would hang as well
-    assert await anext(stream) == Reply("first", "stop")
-    await stream.aclose()
-    assert ended == ["cancelled", "cancelled"]
