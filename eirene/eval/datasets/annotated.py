@@ -22,9 +22,9 @@ from eirene.data.json_rows import Row
 from eirene.eval.datasets.base import case_of as feedback_case
 from eirene.eval.datasets.base import find_span, with_own_ids
 from eirene.eval.datasets.labelled import Form, read_forms
-from eirene.eval.datasets.passages import haluquestqa_answers
-from eirene.eval.datasets.passages import qa_feedback as labelled_qa_feedback
-from eirene.eval.datasets.passages import ragtruth as labelled_ragtruth
+from eirene.eval.datasets.published import haluquestqa_answers
+from eirene.eval.datasets.published import qa_feedback as labelled_qa_feedback
+from eirene.eval.datasets.published import ragtruth as labelled_ragtruth
 from eirene.text.sentences import Sentence, split_sentences
 
 Kinds = frozenset[FindingKind]

@@ -1,7 +1,4 @@
-"""Reads a file of labelled answers in whichever known form its first row has.
-
-Labelled answers in tables and under other names: which column is which label, and what a cell may say.
-"""
+"""Labelled answers of a file, in whichever known form its first row has: published, of our own, or in columns."""
 
 from __future__ import annotations
 
@@ -10,15 +7,18 @@ from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, replace
 from itertools import chain
 from pathlib import Path
-from typing import Any
+from typing import Annotated, Any
+
+from pydantic import BaseModel, ConfigDict, Field
 
 from eirene.core.errors import InputError
 from eirene.core.json import parse_json
+from eirene.core.records import Item, parse_item
+from eirene.core.validation import validated as checked
 from eirene.data import ColumnMap, Dataset, RowSource, Shape, open_source, opened
 from eirene.data.json_rows import Row
-from eirene.eval.datasets import npov, passages
-from eirene.eval.datasets.base import Labelled, LabelledSet, with_own_ids
-from eirene.eval.datasets.npov import own_item
+from eirene.eval.datasets import published
+from eirene.eval.datasets.base import Labelled, LabelledSet, marked_faults, with_own_ids
 
 
 @dataclass(frozen=True)
@@ -36,23 +36,88 @@ class Form:
     meta: str = ""
 
 
+class _ArgumentPlace(BaseModel):
+    model_config = ConfigDict(extra="forbid", strict=True)
+
+    group: str
+    n: Annotated[int, Field(ge=1)]
+
+
+class _Span(BaseModel):
+    model_config = ConfigDict(extra="forbid", strict=True)
+
+    start: Annotated[int, Field(ge=0)]
+    end: Annotated[int, Field(ge=1)]
+
+
+class _MetaLabels(BaseModel):
+    """`meta.labels` of a row: what is known; a key left out is not known. `missing`, `spans`: all that there are."""
+
+    model_config = ConfigDict(extra="forbid", strict=True)
+
+    hallucination: bool | None = None
+    coverage: bool | None = None
+    missing: list[_ArgumentPlace] | None = None
+    spans: list[_Span] | None = None
+    cluster: str | None = None
+
+
+def own(data: dict[str, Any], row: Row) -> Labelled:
+    """A row of Eirene's own form with `labels` in its meta.
+
+    `{"hallucination": bool, "coverage": bool, "missing": [{"group": name, "n": 1}], "spans": [{"start": 0, "end": 9}],
+    "cluster": name}`, each key optional. Missing arguments and faulty spans, where they are listed, say whether there
+    is an error. Texts and numbers elsewhere in meta are slices. Rows of one question are one cluster by default.
+    """
+    return own_item(parse_item(data, where=row.where), row.where)
+
+
+def own_item(item: Item, where: str) -> Labelled:
+    """An item that has been read, with `labels` in its meta as `own` has them; `where` it stood."""
+    labels = checked(_MetaLabels, item.meta["labels"], where=where, under="meta.labels")
+    known = {(p.name, n) for p in item.perspectives or [] for n in range(1, len(p.arguments) + 1)}
+    lacking = {(a.group, a.n) for a in labels.missing or []}
+    if not lacking <= known:
+        group, n = sorted(lacking - known)[0]
+        raise InputError(f"there is no argument {n} of {group!r}", field="meta.labels.missing", where=where)
+    spans = [(s.start, s.end) for s in labels.spans or []]
+    if any(not a < b <= len(item.answer) for a, b in spans):
+        raise InputError("a span must lie within the answer", field="meta.labels.spans", where=where)
+    return Labelled(
+        item,
+        cluster=labels.cluster or item.question,
+        hallucination=bool(spans)
+        if labels.hallucination is None and labels.spans is not None
+        else labels.hallucination,
+        coverage=bool(lacking) if labels.coverage is None and labels.missing is not None else labels.coverage,
+        marks=None if labels.spans is None else marked_faults(item.answer, spans),
+        missing={} if labels.missing is None else {place: place in lacking for place in sorted(known)},
+        slices=_slices(item.meta),
+    )
+
+
+def _slices(meta: Mapping[str, Any]) -> dict[str, tuple[str, ...]]:
+    plain = {k: v for k, v in meta.items() if isinstance(v, str | int | float) or v is None}
+    return {name: (str(value),) for name, value in plain.items()}
+
+
 _SYNTHETIC = "has_hallucination,has_coverage_error,arguments,sentences"
 FORMS: tuple[Form, ...] = (
-    Form("NPOV answers", "query,response,pro_arguments,con_arguments,error_type", npov.npov),
-    Form("NPOV equivalence", "claim_id,argument,other,equivalent", npov.equivalence),
-    Form("ArgKP-2021", "key_point,argument,label,topic", npov.key_points),
-    Form("BEGIN", "knowledge,message,response,begin_label", passages.begin),
-    Form("ExpertQA", "question,answer,claims,system", passages.expertqa),
-    Form("FRANK", "hash,summary,Factuality", passages.frank, ("articles.jsonl", "hash")),
-    Form("QA-Feedback", "question,passages,prediction 1,feedback", passages.qa_feedback),
-    Form("RAGTruth", "source_id,response,labels,task", passages.ragtruth, ("sources.jsonl", "source_id")),
-    Form("WikiBio GPT-3", "wiki_bio_test_idx,passage,sentences", passages.wikibio),
-    Form("FacTool", "prompt,response,label,claims", passages.factool),
-    Form("HaluEval", "query,response,hallucination,spans", passages.halueval),
-    Form("HaluQuestQA", "answer1,answer2,annotations", passages.haluquestqa),
-    Form("HaluQuestQA sentences", "question,sentences", passages.haluquestqa_sentences),
-    Form("Eirene rows with labels", "question,answer,meta", npov.own, meta="labels"),
-    Form("Synthetic NPOV answers", "question,answer,meta", npov.synthetic, meta=_SYNTHETIC),
+    Form("NPOV answers", "query,response,pro_arguments,con_arguments,error_type", published.npov),
+    Form("NPOV equivalence", "claim_id,argument,other,equivalent", published.equivalence),
+    Form("ArgKP-2021", "key_point,argument,label,topic", published.key_points),
+    Form("BEGIN", "knowledge,message,response,begin_label", published.begin),
+    Form("ExpertQA", "question,answer,claims,system", published.expertqa),
+    Form("FRANK", "hash,summary,Factuality", published.frank, ("articles.jsonl", "hash")),
+    Form("QA-Feedback", "question,passages,prediction 1,feedback", published.qa_feedback),
+    Form("RAGTruth", "source_id,response,labels,task", published.ragtruth, ("sources.jsonl", "source_id")),
+    Form("WikiBio GPT-3", "wiki_bio_test_idx,passage,sentences", published.wikibio),
+    Form("FacTool", "prompt,response,label,claims", published.factool),
+    Form("HaluEval", "query,response,hallucination,spans", published.halueval),
+    Form("HaluQuestQA", "answer1,answer2,annotations", published.haluquestqa),
+    Form("HaluQuestQA sentences", "question,sentences", published.haluquestqa_sentences),
+    Form("Eirene rows with labels", "question,answer,meta", own, meta="labels"),
+    Form("Synthetic NPOV answers", "question,answer,meta", published.synthetic, meta=_SYNTHETIC),
 )
 """In the order in which they are tried: the first whose keys a row has."""
 _UNKNOWN = (

@@ -1,6 +1,7 @@
-"""Labelled answers with passages: BEGIN, ExpertQA, FRANK, QA-Feedback, RAGTruth, WikiBio.
+"""Readers of published labelled sets: with passages, with arguments, and with nothing given.
 
-Answers to which nothing was given: FacTool, HaluEval, HaluQuestQA. Only who knows the world can judge them.
+With passages: BEGIN, ExpertQA, FRANK, QA-Feedback, RAGTruth, WikiBio. With arguments: NPOV answers and pairs, ArgKP,
+what `eirene synth npov` makes. With nothing: FacTool, HaluEval, HaluQuestQA, which only who knows the world can judge.
 """
 
 from __future__ import annotations
@@ -17,6 +18,7 @@ _SUMMARY = "What does the text say?"
 _TALK = "What can be said to this?"
 _OTHER_PREDICTIONS = ("prediction 2", "prediction 3", "prediction 4")
 _UNFAITHFUL = ("Unverifiable", "Wrong-Grounding")
+_SIDES = ("pro", "con")
 _FRANK_KINDS = ("RelE", "EntE", "CircE", "OutE", "GramE", "CorefE", "LinkE", "Other")
 
 
@@ -187,3 +189,127 @@ def haluquestqa_sentences(data: dict[str, Any], row: Row) -> Labelled:
     """An answer whose sentences are tagged Complete or Incomplete: a coverage error if one is Incomplete."""
     case = parse_feedback_case(row)
     return Labelled(case.item, cluster=case.item.question, coverage=case.lacks)
+
+
+def npov(data: dict[str, Any], row: Row) -> Labelled | str:
+    """An answer of `cases_*` or `mixed_*`, whose errors are known by how it was made.
+
+    Answers with an argument on the wrong side have neither error by definition and are left out. Introductions and
+    fillers claim nothing and are not judged. An error-free answer is the other class of every error type.
+    """
+    if data["error_type"] == "wrong_side":
+        return "an argument stands on the wrong side: neither error by definition"
+    given = {side: data[f"{side}_arguments"] for side in _SIDES}
+    item = parse_item(
+        {
+            "id": str(data["id"]),
+            "question": data["query"],
+            "answer": data["response"],
+            "perspectives": [
+                {"name": side, "arguments": [a["text"] for a in arguments]}
+                for side, arguments in given.items()
+                if arguments
+            ],
+        },
+        where=row.where,
+    )
+    lacking = set(data["missing_argument_ids"])
+    return Labelled(
+        item,
+        cluster=str(data["claim_id"]),
+        hallucination=bool(data["has_hallucination"]),
+        coverage=bool(data["has_coverage_error"]),
+        marks=tuple(_marks(data["response"], data["sentences"])),
+        missing={
+            (side, n): argument["id"] in lacking
+            for side, arguments in given.items()
+            for n, argument in enumerate(arguments, start=1)
+        },
+        slices={} if data["error_type"] == "none" else {"error_type": (data["error_type"],)},
+    )
+
+
+def _marks(response: str, sentences: list[dict[str, Any]]) -> Iterator[Mark]:
+    """The parts of the sentences; a sentence without a list of parts is one, unless it is an introduction."""
+    at = 0
+    for sentence in sentences:
+        start, end = find_span(response, sentence["text"], at=at) or (at, at)
+        parts = sentence.get("parts")
+        if parts is None:
+            parts = [] if sentence["kind"] == "intro" else [sentence]
+        inside = start
+        for part in parts:
+            span = find_span(response[:end], part["text"].rstrip(". "), at=inside)
+            # A part whose wording changed when it was joined to others: it is in the rest of its sentence.
+            a, b = span or (inside, end)
+            yield Mark(a, b, part["kind"].startswith("unsupported"))
+            inside = b
+        at = end
+
+
+def synthetic(data: dict[str, Any], row: Row) -> Labelled | str:
+    """An answer of `eirene synth npov`, whose errors are known by how it was made; its topic is the cluster.
+
+    What is neither a full error nor none (an argument on the wrong side, or said in part) is left out. Parts of a
+    sentence of which it is not known what it says are not judged.
+    """
+    item = parse_item(data, where=row.where)
+    meta: Any = item.meta
+    if meta["has_wrong_side"] or meta["has_partial"]:
+        return "an argument stands on the wrong side, or is said in part: neither a full error nor none"
+    marks = [
+        Mark(part["start"], part["end"], part["kind"] == "unsupported")
+        for sentence in meta["sentences"]
+        if sentence["unsupported"] is not None
+        for part in sentence["parts"]
+    ]
+    places = [(p.name, n) for p in item.perspectives or [] for n in range(1, len(p.arguments) + 1)]
+    return Labelled(
+        item,
+        cluster=str(meta["topic"]),
+        hallucination=bool(meta["has_hallucination"]),
+        coverage=bool(meta["has_coverage_error"]),
+        marks=tuple(marks),
+        missing={place: bool(a["missing"]) for place, a in zip(places, meta["arguments"], strict=True)},
+        slices={
+            "wording": (str(meta["wording"]),),
+            **({} if meta["kind"] == "none" else {"error_type": (meta["kind"],)}),
+        },
+    )
+
+
+def equivalence(data: dict[str, Any], row: Row) -> Labelled:
+    """A pair of arguments on one side of a claim: the answer (`other`) covers the argument if they are equivalent."""
+    return _pair(
+        row,
+        question=data["claim"],
+        side=data["side"],
+        given=data["argument"],
+        answer=data["other"],
+        covered=bool(data["equivalent"]),
+        cluster=str(data["claim_id"]),
+    )
+
+
+def key_points(data: dict[str, Any], row: Row) -> Labelled:
+    """A pair of ArgKP-2021: the answer (`argument`) covers the key point if annotators matched them."""
+    return _pair(
+        row,
+        question=data["topic"],
+        side=data["stance"],
+        given=data["key_point"],
+        answer=data["argument"],
+        covered=bool(data["label"]),
+        cluster=data["topic"],
+        name=f"{data['arg_id']}-{data['key_point_id']}",
+    )
+
+
+def _pair(
+    row: Row, *, question: str, side: str, given: str, answer: str, covered: bool, cluster: str, name: str = ""
+) -> Labelled:
+    sides = [{"name": side, "arguments": [given]}]
+    item = {"question": question, "answer": answer, "perspectives": sides, **({"id": name} if name else {})}
+    checked = parse_item(item, where=row.where)
+    missing = {(side, 1): not covered}
+    return Labelled(checked, cluster, coverage=not covered, missing=missing, slices={"side": (side,)})
