@@ -11,16 +11,15 @@ FILE is `feedback.jsonl` of QA-Feedback, for the constant on passages; one half 
 
 from __future__ import annotations
 
-import argparse
-import hashlib
 import json
 from collections.abc import Iterable
 from pathlib import Path
 
 import numpy as np
+from harness import arguments, logistic, read_rows
 from npov_cases import Labelled, read_cases
 from numpy.typing import NDArray
-from sklearn.linear_model import LogisticRegression
+from qa_cases import fitted_on
 
 from eirene.alignment import features, load_constants
 from eirene.alignment.features import Blend, Features, measure
@@ -41,8 +40,7 @@ USED_IN_GOLD = 0.7
 
 def main() -> None:
     """Reads the arguments, fits, writes."""
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("data", type=Path)
+    parser = arguments(__doc__)
     parser.add_argument("--encoder", type=Path)
     parser.add_argument("--fold", type=Path, nargs=2, action="append", default=[], metavar=("FOLDER", "CLAIMS"))
     parser.add_argument("--qa", type=Path)
@@ -86,9 +84,9 @@ def fit(folds: Iterable[Fold], blend: Blend) -> dict[str, object]:
                 unsupported.append((found.unsupported()[u], is_unsupported))
                 says += [(found.says()[a, u], a == argument) for a in range(len(case.missing))]
     return {
-        "says": logistic(says, features.SAYS),
-        "missing": logistic(missing, features.MISSING),
-        "unsupported": logistic(unsupported, features.UNSUPPORTED),
+        "says": logistic(says, features.SAYS, strength=100.0),
+        "missing": logistic(missing, features.MISSING, strength=100.0),
+        "unsupported": logistic(unsupported, features.UNSUPPORTED, strength=100.0),
         # The data has few kinds of fillers and they are told apart without fault: keep the slope moderate.
         "claimless": logistic(claimless, features.CLAIMLESS, strength=1.0),
     }
@@ -119,20 +117,12 @@ def atom_labels(case: Labelled, units: tuple[Unit, ...]) -> list[tuple[int | Non
     return labels
 
 
-def logistic(rows: Rows, names: tuple[str, ...], *, strength: float = 100.0) -> dict[str, object]:
-    """A logistic regression as the constants file holds it; `strength` is the inverse of the regularisation."""
-    model = LogisticRegression(C=strength).fit(np.array([x for x, _ in rows]), [y for _, y in rows])
-    weights = {name: round(float(w), 4) for name, w in zip(names, model.coef_[0], strict=True)}
-    return {"weights": weights, "bias": round(float(model.intercept_[0]), 4)}
-
-
 def fit_bearing(file: Path, encoder: Encoder) -> float:
     """The share of the highest similarity with the question that best tells what a gold answer used (F1)."""
     share: list[float] = []
     used: list[bool] = []
-    for line in file.read_text("utf-8").splitlines():
-        row = json.loads(line)
-        if hashlib.sha256(f"bearing:{row['id']}".encode()).digest()[0] & 1:
+    for row in read_rows(file):
+        if not fitted_on(row):
             continue
         sentences = [text for passage in row["passages"] for text in passage[1:]]
         vectors, question = encoder.encode(sentences), encoder.encode([row["question"]])[0]

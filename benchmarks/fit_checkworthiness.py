@@ -16,16 +16,15 @@ people marked as faulty, would not be checked. `--write` then ships a fit on eve
 
 from __future__ import annotations
 
-import argparse
 import hashlib
 import json
 from collections import Counter
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
 
 import numpy as np
+from harness import arguments, read_rows
 from numpy.typing import NDArray
 from sklearn.linear_model import LogisticRegression
 from sklearn.metrics import roc_auc_score
@@ -47,6 +46,16 @@ HERE = Path(__file__).parent / "checkworthiness"
 LEAST = 4
 """Sentences that a word stands in, for it to have a weight."""
 STRENGTH = 0.5
+SETS = {
+    "begin": ("begin_dev.jsonl", "knowledge", ["response"]),
+    "expertqa": ("answers.jsonl", "question", ["answer"]),
+    "factool_kbqa": ("knowledge_qa.jsonl", "prompt", ["response"]),
+    "halueval_general": ("general.jsonl", "query", ["response"]),
+    "haluquestqa": ("annotations.jsonl", "question", ["answer1", "answer2"]),
+    "qa_feedback": ("feedback.jsonl", "question", ["prediction 1"]),
+    "ragtruth_subset": ("responses.jsonl", "source_id", ["response"]),
+}
+"""By folder: the file, which field is a row's document or question, and its answers."""
 Floats = NDArray[np.float64]
 Row = tuple[str, int]
 """A sentence as `claim_of` gives it, and 1 where it claims nothing."""
@@ -62,30 +71,14 @@ class Reply:
     marked: tuple[tuple[int, int], ...] = ()
 
 
-def read(path: Path) -> list[dict[str, Any]]:
-    return [json.loads(line) for line in path.read_text(encoding="utf-8").splitlines()]
-
-
 def replies(data: Path, name: str) -> Iterator[Reply]:
     """The answers of a set."""
-    if name == "halueval_general":
-        yield from (Reply(r["id"], r["query"], r["response"]) for r in read(data / name / "general.jsonl"))
-    elif name == "qa_feedback":
-        yield from (Reply(str(r["id"]), r["question"], r["prediction 1"]) for r in read(data / name / "feedback.jsonl"))
-    elif name == "haluquestqa":
-        for n, r in enumerate(read(data / name / "annotations.jsonl")):
-            yield from (Reply(f"{n}.{k}", r["question"], r[f"answer{k}"]) for k in (1, 2))
-    elif name == "ragtruth_subset":
-        for n, r in enumerate(read(data / name / "responses.jsonl")):
-            marked = tuple((label["start"], label["end"]) for label in r["labels"])
-            yield Reply(str(n), str(r["source_id"]), r["response"], marked)
-    else:
-        file, document, text = {
-            "expertqa": ("answers.jsonl", "question", "answer"),
-            "begin": ("begin_dev.jsonl", "knowledge", "response"),
-            "factool_kbqa": ("knowledge_qa.jsonl", "prompt", "response"),
-        }[name]
-        yield from (Reply(str(n), r[document], r[text]) for n, r in enumerate(read(data / name / file)))
+    file, document, texts = SETS[name]
+    for n, row in enumerate(read_rows(data / name / file)):
+        key = str(row.get("id", n))
+        marked = tuple((label["start"], label["end"]) for label in row.get("labels", ()))
+        for k, text in enumerate(texts, start=1):
+            yield Reply(key if len(texts) == 1 else f"{n}.{k}", str(row[document]), row[text], marked)
 
 
 def is_aside(document: str) -> bool:
@@ -96,7 +89,7 @@ def is_aside(document: str) -> bool:
 def labelled(data: Path) -> tuple[list[Row], list[Row]]:
     """The labelled sentences of the sets: to fit on, and kept aside."""
     fit, aside = [], []
-    labels = read(HERE / "labels.jsonl")
+    labels = read_rows(HERE / "labels.jsonl")
     for name in sorted({label["set"] for label in labels}):
         known = {reply.row: reply for reply in replies(data, name)}
         for label in labels:
@@ -109,7 +102,7 @@ def labelled(data: Path) -> tuple[list[Row], list[Row]]:
 
 def written() -> tuple[list[Row], list[Row]]:
     """The written sentences: to fit on, and every third."""
-    rows = [(claim_of(r["text"]), r["label"]) for r in read(HERE / "written.jsonl")]
+    rows = [(claim_of(r["text"]), r["label"]) for r in read_rows(HERE / "written.jsonl")]
     return [row for n, row in enumerate(rows) if n % 3], rows[::3]
 
 
@@ -181,8 +174,7 @@ def ragtruth(data: Path, model: Model) -> None:
 
 
 def main() -> None:
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("data", type=Path)
+    parser = arguments(__doc__)
     parser.add_argument("--write", action="store_true")
     args = parser.parse_args()
     (fit_real, real), (fit_own, own) = labelled(args.data), written()

@@ -13,7 +13,6 @@ with the shipped encoder; their thresholds are set by hand (START). `loop_qa_fee
 
 from __future__ import annotations
 
-import argparse
 import itertools
 import json
 from collections.abc import Sequence
@@ -22,13 +21,13 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+from harness import arguments, logistic
 from loop_parts import Outcomes, Prepared, prepare, read_rows
 from loop_truth import MEASURES, Outcome, rate
 from npov_cases import labelled
 from qa_cases import fitted_on, prepare_qa, read_qa
 from rich.console import Console
 from rich.table import Table
-from sklearn.linear_model import LogisticRegression
 
 from eirene.feedback_model.embedded import evidence
 from eirene.feedback_model.embedded.evidence import Critic, OperatingPoint, parse_critic
@@ -56,8 +55,7 @@ GRID = {
 
 
 def main() -> None:
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("data", type=Path)
+    parser = arguments(__doc__)
     parser.add_argument("--fold", nargs=2, type=Path, action="append", required=True, metavar=("ENCODER", "CLAIMS"))
     parser.add_argument("--passages", type=Path, required=True)
     parser.add_argument("--out", type=Path, default=Path("eirene/feedback_model/embedded/critic.json"))
@@ -92,9 +90,9 @@ def fitted(prepared: Sequence[Prepared]) -> dict[str, Any]:
             if kind not in (None, "claimless", "repeated"):
                 unsupported.append((p.evidence.unsupported[n], str(kind).startswith("unsupported")))
     return {
-        "missing": logistic(missing, evidence.MISSING),
-        "unsupported": logistic(unsupported, evidence.UNSUPPORTED),
-        "claimless": logistic(claimless, evidence.CLAIMLESS),
+        "missing": logistic(missing, evidence.MISSING, strength=10.0),
+        "unsupported": logistic(unsupported, evidence.UNSUPPORTED, strength=10.0),
+        "claimless": logistic(claimless, evidence.CLAIMLESS, strength=10.0),
     }
 
 
@@ -107,8 +105,8 @@ def fitted_to_passages(folder: Path) -> dict[str, Any]:
         p = np.clip(case.comparison.alignment.p_unsupported[list(case.evidence.atoms)], 1e-9, 1 - 1e-9)
         unsupported += zip(np.log(p / (1 - p))[:, None], case.part_is_unsupported, strict=True)
     return {
-        "passage_missing": logistic(missing, evidence.PASSAGE_MISSING),
-        "passage_unsupported": logistic(unsupported, evidence.PASSAGE_UNSUPPORTED),
+        "passage_missing": logistic(missing, evidence.PASSAGE_MISSING, strength=10.0),
+        "passage_unsupported": logistic(unsupported, evidence.PASSAGE_UNSUPPORTED, strength=10.0),
     }
 
 
@@ -125,13 +123,6 @@ def kinds(p: Prepared) -> list[str | None]:
         parts = case.parts_at(unit.start, unit.end)
         found.append(None if parts is None or len(parts) > 1 else parts[0].kind if parts else "claimless")
     return found
-
-
-def logistic(rows: list[tuple[Any, bool]], names: Sequence[str]) -> dict[str, Any]:
-    """A logistic regression as the constants file holds it."""
-    model = LogisticRegression(C=10.0, max_iter=1000).fit(np.array([x for x, _ in rows]), [y for _, y in rows])
-    weights = {name: round(float(w), 4) for name, w in zip(names, model.coef_[0], strict=True)}
-    return {"weights": weights, "bias": round(float(model.intercept_[0]), 4)}
 
 
 def chosen(prepared: Sequence[Prepared], critic: Critic) -> tuple[OperatingPoint, list[Outcome]]:

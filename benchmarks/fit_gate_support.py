@@ -12,14 +12,13 @@ answers, and the lines of FILE (foreign sentences of one's own, one a line). Dev
 from __future__ import annotations
 
 import argparse
-import json
 import random
 import re
 from collections.abc import Iterator
 from pathlib import Path
-from typing import Any
 
 import numpy as np
+from harness import Row, read_rows, write_rows
 from sklearn.linear_model import LogisticRegression
 
 from eirene.gate.checks.relevance import MEASURES, AnswerBefore
@@ -31,7 +30,6 @@ from eirene.text.sentences import split_sentences
 NAMES = {"arguments": BY_ARGUMENTS, "passages": BY_PASSAGES, "relevance": MEASURES}
 SEED = 11
 
-Row = dict[str, Any]
 Sample = tuple[str, str, bool, str, list[str], str, tuple[str, ...]]
 """Check, kind, carried, question, the other sentences of the answer, the sentence, what was given."""
 
@@ -45,10 +43,8 @@ def main() -> None:
     options = parser.parse_args()
     if options.collect:
         foreign = options.foreign.read_text("utf-8").splitlines() if options.foreign else []
-        with options.measures.open("w", encoding="utf-8") as out:
-            for row in collected(options.collect, foreign, options.limit):
-                out.write(json.dumps(row) + "\n")
-    rows = [json.loads(line) for line in options.measures.read_text("utf-8").splitlines()]
+        write_rows(options.measures, list(collected(options.collect, foreign, options.limit)))
+    rows = read_rows(options.measures)
     for check in NAMES:
         show(check, [row for row in rows if row["check"] == check])
 
@@ -95,12 +91,8 @@ def samples(data: Path, foreign: list[str], limit: int) -> Iterator[Sample]:
     yield from _open(data, foreign, limit, rng)
 
 
-def _read(file: Path) -> list[Row]:
-    return [json.loads(line) for line in file.read_text("utf-8").splitlines()]
-
-
 def _npov(data: Path, foreign: list[str], limit: int, rng: random.Random) -> Iterator[Sample]:
-    rows = _read(data / "npov_perspectrum/mixed_train.jsonl")
+    rows = read_rows(data / "npov_perspectrum/mixed_train.jsonl")
     for row in rng.sample(rows, min(limit, len(rows))):
         given = tuple(a["text"] for a in row["pro_arguments"] + row["con_arguments"])
         texts = [s["text"] for s in row["sentences"]]
@@ -118,8 +110,10 @@ def _npov(data: Path, foreign: list[str], limit: int, rng: random.Random) -> Ite
 
 
 def _passages(data: Path, foreign: list[str], limit: int, rng: random.Random) -> Iterator[Sample]:
-    sources = {r["source_id"]: r["source"] for r in _read(data / "ragtruth_subset/sources.jsonl") if r["task"] == "qa"}
-    rows = [r for r in _read(data / "ragtruth_subset/responses.jsonl") if r["task"] == "qa"]
+    sources = {
+        r["source_id"]: r["source"] for r in read_rows(data / "ragtruth_subset/sources.jsonl") if r["task"] == "qa"
+    }
+    rows = [r for r in read_rows(data / "ragtruth_subset/responses.jsonl") if r["task"] == "qa"]
     for row in rng.sample(rows, min(limit, len(rows))):
         source = sources[row["source_id"]]
         given = tuple(p.strip() for p in re.split(r"passage \d+:", source["passages"]) if p.strip())
@@ -138,10 +132,9 @@ def _passages(data: Path, foreign: list[str], limit: int, rng: random.Random) ->
 
 
 def _open(data: Path, foreign: list[str], limit: int, rng: random.Random) -> Iterator[Sample]:
-    answers = [
-        (r["question"], r[key]) for r in _read(data / "haluquestqa/annotations.jsonl") for key in ("answer1", "answer2")
-    ]
-    answers += [(r["question"], re.sub(r"\s*\[\d+\]", "", r["answer"])) for r in _read(data / "expertqa/answers.jsonl")]
+    people, experts = (read_rows(data / name) for name in ("haluquestqa/annotations.jsonl", "expertqa/answers.jsonl"))
+    answers = [(r["question"], r[key]) for r in people for key in ("answer1", "answer2")]
+    answers += [(r["question"], re.sub(r"\s*\[\d+\]", "", r["answer"])) for r in experts]
     chosen = rng.sample(answers, min(limit, len(answers)))
     pool = [s.text for _, answer in chosen for s in split_sentences(answer) if len(s.text) > 40]
     for question, answer in chosen:

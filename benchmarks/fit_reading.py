@@ -1,6 +1,6 @@
 """Fits the risk of a sentence (`eirene.verification.judging`): verifier and words against what people marked.
 
-    python benchmarks/fit_reading.py SHARED_DATA [--verifier FOLDER]
+    python benchmarks/fit_reading.py SHARED_DATA
 
 SHARED_DATA holds `qa_feedback` and `ragtruth_subset`: of both the part is read that `verifier_data.py` leaves for
 fitting. Prints the constants, the AUC with and without words, and for thresholds of risk (`FAULTED` of
@@ -10,19 +10,18 @@ fitting. Prints the constants, the AUC with and without words, and for threshold
 
 from __future__ import annotations
 
-import argparse
 from collections.abc import Iterator, Sequence
-from pathlib import Path
 
 import numpy as np
+from harness import arguments
 from numpy.typing import NDArray
 from sklearn.linear_model import LogisticRegression
 from sklearn.metrics import roc_auc_score
 from verifier_data import ANSWERS, label_of, parts
 
+from eirene.agent.backends import shipped_verifier
 from eirene.eval.datasets.annotated import Annotated
-from eirene.models.encoder import load_encoder
-from eirene.models.verifier.runtime import Verifier, load_verifier
+from eirene.models.verifier.runtime import Verifier
 from eirene.verification.claims import claim_of, claims_nothing
 from eirene.verification.context import ClaimReading, ContextReader
 
@@ -62,11 +61,9 @@ def report(name: str, values: Floats, truth: NDArray[np.bool_], thresholds: Sequ
 
 
 def main() -> None:
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("data", type=Path)
-    parser.add_argument("--verifier", type=Path)
+    parser = arguments(__doc__)
     args = parser.parse_args()
-    verifier = load_verifier(load_encoder(), args.verifier)
+    verifier = shipped_verifier()
     by_set = {name: list(rows_of(parts(args.data, name)["fit"], verifier)) for name in ANSWERS}
     everything = [row for rows in by_set.values() for row in rows]
     fit = LogisticRegression(C=10).fit(features(everything), [marked for _, marked in everything])

@@ -9,10 +9,11 @@ A group (claim, topic, question, document) lies wholly in one part: `part_of`. D
 from __future__ import annotations
 
 import hashlib
-import json
 from collections.abc import Iterator
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import NamedTuple
+
+from harness import read_rows
 
 from eirene.text.sentences import split_sentences
 
@@ -41,16 +42,9 @@ CLAIM_SOURCES = {
     "wice": "ODC-By 1.0, CC BY-SA 4.0",
     "factcheck_gpt": "Apache 2.0",
 }
-_WITH_PREMISE = {
-    "fool_me_twice",
-    "fever_symmetric",
-    "defacto",
-    "fib",
-    "mnli_dev",
-    "citation_integrity",
-    "scifact",
-    "drop_nli",
-}
+_WITH_PREMISE = set(
+    ["fool_me_twice", "fever_symmetric", "defacto", "fib", "mnli_dev", "citation_integrity", "scifact", "drop_nli"]
+)
 _CUT_OUT = {"covid_qa", "mnli_dev", "qa_feedback"}
 """Sets with passages that begin in the middle, or talk written down: there a sentence begins with a capital letter."""
 ASIDE = {"haluquestqa": 0.5, "qa_feedback": 0.5, "expertqa": 0.5}
@@ -70,54 +64,47 @@ def is_aside(said: Said) -> bool:
 def read_all(data: Path) -> Iterator[Said]:
     """Every sentence of the sets, in the order of the files."""
     yield from _perspectrum(data / "npov_perspectrum")
-    for row in _rows(data / "argkp2021/arguments_train.jsonl"):
+    for row in read_rows(data / "argkp2021/arguments_train.jsonl"):
         yield from _said("argkp", row["topic"], row["argument"])
-    for row in _rows(data / "haluquestqa/annotations.jsonl"):
+    for row in read_rows(data / "haluquestqa/annotations.jsonl"):
         for answer in ("answer1", "answer2"):
             yield from _said("haluquestqa", row["question"], row[answer])
-    for row in _rows(data / "qa_feedback/feedback.jsonl"):
-        texts = [row["gold"], *(" ".join(p[1:]) for p in row["passages"]), row["prediction 1"], row["question"]]
-        for text in texts:
+    for row in read_rows(data / "qa_feedback/feedback.jsonl"):
+        for text in (row["gold"], *(" ".join(p[1:]) for p in row["passages"]), row["prediction 1"], row["question"]):
             yield from _said("qa_feedback", row["question"], text)
-    for row in _rows(data / "expertqa/answers.jsonl"):
+    for row in read_rows(data / "expertqa/answers.jsonl"):
         for text in (row["question"], row["answer"]):
             yield from _said("expertqa", row["question"], text)
-    for row in _rows(data / "ragtruth_subset/responses.jsonl"):
+    for row in read_rows(data / "ragtruth_subset/responses.jsonl"):
         if row["task"] != "data2txt":
             yield from _said("ragtruth", str(row["source_id"]), row["response"])
-    for row in _rows(data / "halueval_general/general.jsonl"):
+    for row in read_rows(data / "halueval_general/general.jsonl"):
         for text in (row["query"], row["response"]):
             yield from _said("halueval", row["id"], text)
-    for row in _rows(data / "covid_qa/qa.jsonl"):
+    for row in read_rows(data / "covid_qa/qa.jsonl"):
         yield from _said("covid_qa", str(row["document_id"]), row["context"])
     yield from _claims(data / "claim_verification/train.jsonl")
 
 
 def _perspectrum(folder: Path) -> Iterator[Said]:
-    for row in _rows(folder / "topics_train.jsonl"):
+    for row in read_rows(folder / "topics_train.jsonl"):
         group = str(row["claim_id"])
         yield from _said("perspectrum", group, row["claim"])
         for argument in row["pro"] + row["con"]:
             for text in (argument["text"], *(p["text"] for p in argument["paraphrases"])):
                 yield from _said("perspectrum", group, text)
-    for row in _rows(folder / "mixed_train.jsonl"):
+    for row in read_rows(folder / "mixed_train.jsonl"):
         yield from _said("mixed", str(row["claim_id"]), row["response"])
 
 
 def _claims(path: Path) -> Iterator[Said]:
-    for row in _rows(path):
+    for row in read_rows(path):
         source = row["source"]
         if source in CLAIM_SOURCES and row["by"] == "human":
             premise = row["premise"] if source in _WITH_PREMISE else ""
             texts = [row["claim"], *(premise if isinstance(premise, list) else [premise])]
             for text in texts:
                 yield from _said(source, row["group"], text)
-
-
-def _rows(path: Path) -> Iterator[dict[str, Any]]:
-    with path.open(encoding="utf-8") as lines:
-        for line in lines:
-            yield json.loads(line)
 
 
 def _said(source: str, group: str, text: str) -> Iterator[Said]:

@@ -102,6 +102,17 @@ def shown(found: Estimate | Mapping[str, Any], digits: int = 3) -> str:
     return figure(found.to_json() if isinstance(found, Estimate) else found, digits)
 
 
+def logistic(
+    rows: Sequence[tuple[Any, bool]], names: Sequence[str], *, strength: float
+) -> dict[str, dict[str, float] | float]:
+    """A logistic regression as a file of constants holds it; `strength` is the inverse of the regularisation."""
+    from sklearn.linear_model import LogisticRegression
+
+    model = LogisticRegression(C=strength, max_iter=1000).fit(np.array([x for x, _ in rows]), [y for _, y in rows])
+    weights = {name: round(float(w), 4) for name, w in zip(names, model.coef_[0], strict=True)}
+    return {"weights": weights, "bias": round(float(model.intercept_[0]), 4)}
+
+
 def share(hits: int, n: int) -> str:
     """A share of independent rows in percent, with Wilson's interval."""
     if not n:

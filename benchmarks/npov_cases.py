@@ -6,11 +6,12 @@ of its parts is. Sentences of the data are found again in the response, so that 
 
 from __future__ import annotations
 
-import json
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
+
+from harness import read_rows
 
 from eirene.core.grounding import ArgumentGroup, Grounding
 from eirene.eval.base import Case
@@ -83,8 +84,7 @@ class Labelled:
 
 def read_cases(file: Path) -> list[Labelled]:
     """The cases of a file in order, without `wrong_side` answers: they have neither of the two errors by definition."""
-    rows = [json.loads(line) for line in file.read_text("utf-8").splitlines() if line.strip()]
-    return [labelled(row) for row in rows if row["error_type"] != "wrong_side"]
+    return [labelled(row) for row in read_rows(file) if row["error_type"] != "wrong_side"]
 
 
 def labelled(row: dict[str, Any]) -> Labelled:

@@ -3,12 +3,11 @@
 from __future__ import annotations
 
 import hashlib
-import json
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
 
+from harness import Row, read_rows
 from loop_truth import words
 
 from eirene.alignment.comparison import Comparison, compare
@@ -16,7 +15,6 @@ from eirene.core.records import Item
 from eirene.feedback_model.embedded.evidence import AnswerEvidence, gather
 from eirene.models.encoder import Encoder
 
-Row = Mapping[str, Any]
 UNSUPPORTED = ("Wrong-Grounding", "Unverifiable")
 _SHARE = 0.3
 """A stretch of the answer counts as faulty if it shares this part of itself, or of a marked span, with the span."""
@@ -36,8 +34,7 @@ class QaCase:
 
 def read_qa(folder: Path) -> list[Row]:
     """The rows that have passages and an answer."""
-    rows: list[Row] = [json.loads(line) for line in (folder / "feedback.jsonl").read_text("utf-8").splitlines()]
-    return [row for row in rows if row["passages"] and row["prediction 1"].strip()]
+    return [row for row in read_rows(folder / "feedback.jsonl") if row["passages"] and row["prediction 1"].strip()]
 
 
 def fitted_on(row: Row) -> bool:

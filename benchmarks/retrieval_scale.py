@@ -12,15 +12,12 @@ Two steps, each a process of its own, so that the memory of the one is not count
   (encoding, signs, names, cosines, texts from disk), and of the same with the vectors at hand; recall is against exact
   cosines over all vectors.
 
-`--step parts` measures in a minute, without files, what grows with the number of passages.
-
 Passages are 100 words of made-up sentences on 200 subjects; names in them are as unequally common as in real text
 (Zipf's law), since a name that many passages share is what costs time.
 """
 
 from __future__ import annotations
 
-import argparse
 import json
 import subprocess
 import sys
@@ -30,13 +27,13 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+from harness import arguments
 from numpy.typing import NDArray
 
 from eirene.models.encoder import load_encoder
-from eirene.retrieval import Retriever, open_index, search
+from eirene.retrieval import Retriever, open_index
 from eirene.retrieval import index as indexes
 from eirene.retrieval.passages import Passage, read_corpus
-from eirene.retrieval.search import hashed
 
 THINGS, DOINGS, KINDS, SYLLABLES = (
     tuple(words.split())
@@ -124,7 +121,7 @@ class Filler:
         return np.asarray(vectors / np.linalg.norm(vectors, axis=1, keepdims=True), np.float32)
 
 
-def as_written(place: str, words: int) -> Iterator[Passage]:
+def as_written(place: str) -> Iterator[Passage]:
     """The rows as they are: each is one passage already."""
     with open(place) as file:
         for line in file:
@@ -198,37 +195,6 @@ def ask(folder: Path, count: int) -> None:
     print(f"recall@5 against exact cosines over all vectors: {np.mean(hits):.4f}, lowest of a question {min(hits):.1f}")
 
 
-def parts(count: int, asked: int) -> None:
-    """Processor time of the parts of a search that grow with the corpus, over arrays of random numbers: no files."""
-    rng = np.random.default_rng(0)
-    codes = rng.integers(0, 2**64, (6, count), dtype=np.uint64)
-    vectors, rows = rng.normal(0, 384**-0.5, (10_000, 384)).astype(np.float16), rng.integers(0, 10_000, count)
-    pool = np.array([hashed(f"name{k}") for k in range(200_000)], np.uint64)
-    keys = pool[(rng.zipf(1.2, 20 * count) - 1) % 200_000]
-    order = np.argsort(keys, kind="stable")
-    keys, owners = keys[order], (order // 20).astype(np.int32)
-    spent = []
-    for _ in range(asked):
-        query = rng.normal(0, 384**-0.5, 384).astype(np.float32)
-        text = " ".join(f"Name{k}" for k in (rng.zipf(1.2, 8) - 1) % 200_000)
-        times = [time.process_time()]
-        distances = search.distances_of(codes, query)
-        times.append(time.process_time())
-        found = search.near_by_signs(distances, search.CANDIDATES)
-        times.append(time.process_time())
-        shares = search.shares_of_names(keys, owners, count, text)
-        if shares is not None:
-            found = np.union1d(found, search.sharing_names(shares, distances, search.CANDIDATES))
-        times.append(time.process_time())
-        search.cosines_of(vectors, rows, found, query)
-        times.append(time.process_time())
-        spent.append([*np.diff(times), times[-1] - times[0]])
-    for name, values in zip(("signs", "nearest", "names", "cosines", "together"), np.array(spent).T, strict=True):
-        p50, p95 = 1000 * np.quantile(values, [0.5, 0.95])
-        print(f"{name}: p50 {p50:.1f} ms, p95 {p95:.1f} ms of processor time ({asked} searches over {count:,})")
-    print(memory())
-
-
 def timed(retriever: Retriever, query: str) -> tuple[float, float]:
     began, used = time.perf_counter(), time.process_time()
     retriever.find(query)
@@ -256,20 +222,18 @@ def memory() -> str:
 
 
 def main() -> None:
-    parser = argparse.ArgumentParser()
+    parser = arguments(__doc__, data=None)
     parser.add_argument("--passages", type=int, default=1_000_000)
     parser.add_argument("--real", type=int, default=5000)
     parser.add_argument("--questions", type=int, default=300)
     parser.add_argument("--folder", type=Path, required=True)
-    parser.add_argument("--step", choices=("fill", "ask", "parts"))
+    parser.add_argument("--step", choices=("fill", "ask"))
     given = parser.parse_args()
     given.folder.mkdir(parents=True, exist_ok=True)
     if given.step == "fill":
         fill(given.folder, given.passages, given.real)
     elif given.step == "ask":
         ask(given.folder, given.questions)
-    elif given.step == "parts":
-        parts(given.passages, given.questions)
     else:
         for step in ("fill", "ask"):
             subprocess.run([sys.executable, *sys.argv, "--step", step], check=True)

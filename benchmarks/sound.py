@@ -10,12 +10,12 @@ every row that is not as it should be.
 
 from __future__ import annotations
 
-import argparse
 import json
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
-from typing import Any
+
+from harness import Row, arguments, read_rows
 
 from eirene.agent.backends import resolve_backend
 from eirene.agent.loop import Loop
@@ -26,18 +26,9 @@ from eirene.testing.parts import ScriptedRefiner
 from eirene.text.sentences import split_sentences
 from eirene.verification.verify import verify
 
-Row = Mapping[str, Any]
 Judged = dict[str, bool]
 """What holds of a row, by the measure's name."""
-SOUND = (
-    "replies",
-    "inferences",
-    "derived-values",
-    "greetings",
-    "not-in-the-passages",
-    "dangling",
-    "structured",
-)
+SOUND = ["replies", "inferences", "derived-values", "greetings", "not-in-the-passages", "dangling", "structured"]
 FAULTY = ("contradicted", "unsupported")
 ROWS = Path(__file__).parent / "sound"
 
@@ -154,34 +145,28 @@ ALONE: dict[str, Callable[[Row], Judged]] = {
 
 def run(name: str, rows: list[Row], loop: Loop, *, show: bool) -> None:
     """Prints a line a measure."""
-    counts: dict[str, list[int]] = {}
+    counts: dict[str, list[bool]] = {}
     for row in rows:
         record = None
         if name in ALONE:
             judged = ALONE[name](row)
         else:
-            fields = {k: row[k] for k in ("id", "question", "answer", "context")}
-            record = loop.run(Item(**fields))
+            record = loop.run(Item(**{k: row[k] for k in ("id", "question", "answer", "context")}))
             judged = KINDS[name](row, record)
         for measure, holds in judged.items():
             counts.setdefault(measure, []).append(holds)
-        if show and not all(holds != ("wrongly" in measure) for measure, holds in judged.items()):
-            print(f"  {row['id']} {[m for m, h in judged.items() if h == ('wrongly' in m)]}")
-            if record is None:
-                print("     ", json.dumps(row, ensure_ascii=False)[:600])
-            else:
-                print(f"      {record.status}: {record.why}\n      - {row['answer']!r}")
-                if record.answer != row["answer"]:
-                    print(f"      + {record.answer!r}")
-                for s in faulted(record):
-                    print(f"      ! {s.text[:120]!r}: {(s.reason or '')[:160]}")
+        missed = [measure for measure, holds in judged.items() if holds == ("wrongly" in measure)]
+        if show and missed:
+            print(f"  {row['id']} {missed}")
+            told = row if record is None else {"why": record.why, "before": record.original, "after": record.answer}
+            print("     ", json.dumps(told, ensure_ascii=False))
     for measure, found in counts.items():
         print(f"{name:20} {measure:40} {sum(found):4} of {len(found)}", flush=True)
 
 
 def main() -> None:
     """Reads the flags and prints the table."""
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser = arguments(__doc__, data=None)
     parser.add_argument("--rows", type=Path, default=ROWS)
     parser.add_argument("--part", choices=("dev", "test"), default="test")
     parser.add_argument("--only", nargs="+", choices=sorted({*KINDS, *ALONE}))
@@ -190,8 +175,7 @@ def main() -> None:
     loop = Loop(resolve_backend("embedded"))
     for path in sorted((args.rows / args.part).glob("*.jsonl")):
         if path.stem in (args.only or {*KINDS, *ALONE}):
-            rows = [json.loads(line) for line in path.read_text("utf-8").splitlines() if line.strip()]
-            run(path.stem, rows, loop, show=args.all)
+            run(path.stem, read_rows(path), loop, show=args.all)
 
 
 if __name__ == "__main__":

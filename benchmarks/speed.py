@@ -13,7 +13,6 @@ from __future__ import annotations
 import asyncio
 import os
 import platform
-import random
 import statistics
 import tempfile
 import time
@@ -124,32 +123,6 @@ def rouge() -> Pair:
     return Pair(lambda: [score_rouge(case) for case in cases], pairwise, "`rouge-score`, pair by pair, its stems kept")
 
 
-def alignment() -> Pair:
-    from eirene.eval.detectors.alignment import score_alignment
-    from eirene.models.encoder import load_encoder
-
-    encoder, new = load_encoder(None, threads=1), iter(range(1, 10**6))
-    return Pair(
-        lambda: score_alignment(case_of(0), encoder),
-        lambda: score_alignment(case_of(next(new)), encoder),
-        "texts that were never encoded",
-    )
-
-
-def quotations() -> Pair:
-    from eirene.verification.quotations import check_quotations
-
-    def asked(count: int) -> Work:
-        rng = random.Random(0)
-        words = [f"w{chr(97 + n % 26)}{n}" for n in range(3000)] + ["the", "of", "and", "in"] * 200
-        passages = [rng.choices(words, k=150) for _ in range(count)]
-        quoted = ['"' + " ".join([*p[20:23], "changed", *p[24:27], "more", *p[28:32]]) + '"' for p in passages]
-        answer, texts = f"It says {', '.join(quoted)}.", [" ".join(p) for p in passages]
-        return lambda: check_quotations(answer, split_sentences(answer), texts, [None] * count)
-
-    return Pair(asked(100), asked(200), "twice as many of both")
-
-
 def sampling() -> Pair:
     import torch
     from transformers import GenerationConfig, LlamaConfig, LlamaForCausalLM
@@ -251,8 +224,6 @@ CASES: dict[str, Callable[[], Pair]] = {
     "selection, n = 20": lambda: selection(20),
     "selection, n = 300": lambda: selection(300),
     "`rouge`, 50 answers": rouge,
-    "`alignment` of an answer, its texts known": alignment,
-    "100 altered quotations looked up in 100 passages": quotations,
     "20 samples of 32 tokens on a prompt of 600, random Llama, one thread": sampling,
     "20 critiques from a server that takes `n`, wall time": one_request,
     "50 votes of 20 replies that the call cache knows": call_cache,

@@ -22,10 +22,10 @@ from numpy.typing import NDArray
 from verifier_data import ANSWERS, label_of, parts
 
 import eirene
+from eirene.agent.backends import shipped_verifier
 from eirene.core.verification import ClaimWord
 from eirene.eval.datasets.annotated import Annotated
-from eirene.models.encoder import load_encoder
-from eirene.models.verifier.runtime import Verifier, load_verifier
+from eirene.models.verifier.runtime import Verifier
 
 Row = tuple[str, str, str, float | None]
 """Source, verdict, what people marked, risk."""
@@ -95,7 +95,7 @@ def main() -> None:
     parser = arguments(__doc__)
     parser.add_argument("--limit", type=int, help="answers of a set")
     args = parser.parse_args()
-    verifier = load_verifier(load_encoder())
+    verifier = shipped_verifier()
     found = {name: rows_of(parts(args.data, name)["report"][: args.limit], verifier) for name in ANSWERS}
     for name, rows in found.items():
         report(name, rows)
