@@ -6,7 +6,7 @@ import functools
 import hashlib
 import os
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, fields, replace
 from typing import TYPE_CHECKING
 
 from eirene.agent.state import Parts
@@ -81,16 +81,8 @@ class BackendOptions:
         """Those that say how a chat model is reached."""
         from eirene.models.resolve import ChatOptions
 
-        return ChatOptions(
-            base_url=self.base_url,
-            concurrency=self.concurrency,
-            limiter=self.limiter,
-            timeout_s=self.timeout_s,
-            price=self.price,
-            cache=self.cache,
-            offline=self.offline,
-            structured=self.structured,
-        )
+        names = {field.name for field in fields(ChatOptions)} & {field.name for field in fields(self)}
+        return ChatOptions(**{name: getattr(self, name) for name in names})
 
 
 def resolve_backend(backend: Backend, options: BackendOptions | None = None) -> Parts:
@@ -105,19 +97,13 @@ def resolve_backend(backend: Backend, options: BackendOptions | None = None) -> 
     options = replace(options, prompts=prompts)
     if isinstance(backend, Parts):
         return backend
+    if options.base_url is not None and isinstance(backend, str) and backend.partition(":")[0] in ("embedded", "hf"):
+        raise InputError(f"base_url goes with a chat model; the backend {backend!r} calls no server", field="base_url")
     if backend == "embedded":
-        if options.base_url is not None:
-            raise InputError(
-                "base_url goes with a chat model; the backend 'embedded' calls no server", field="base_url"
-            )
         return _embedded()
     from eirene.models.local.model import LocalModel
 
-    if isinstance(backend, LocalModel):
-        return _local(backend, _DrawnWith.of(options))
-    if isinstance(backend, str) and backend.startswith("hf:"):
-        if options.base_url is not None:
-            raise InputError("base_url goes with a chat model; an hf: backend calls no server", field="base_url")
+    if isinstance(backend, LocalModel) or (isinstance(backend, str) and backend.startswith("hf:")):
         return _local(backend, _DrawnWith.of(options))
     if isinstance(backend, str):
         from eirene.models.resolve import is_chat_name

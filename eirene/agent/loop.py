@@ -107,7 +107,8 @@ class Loop:
                 f"{type(self._saver).__name__} works in code that is not async; take its async form, or eirene.refine",
                 field="checkpointer",
             )
-        thread, start = self._thread(thread_id or item.id), self.start(item, seed=seed)
+        start = self.start(item, seed=seed)
+        thread = None if self._saver is None else thread_id or item.id
         state = await self.ainvoke(
             start, thread_id=thread, deadline_s=deadline_s, on_event=on_event, on_state=on_state, config=config
         )
@@ -128,7 +129,7 @@ class Loop:
         behind, whatever it is at, and uses the checkpointer no more.
         """
         item = self.checked(item)
-        start, thread = self.start(item), self._thread(thread_id or item.id)
+        start, thread = self.start(item), None if self._saver is None else thread_id or item.id
         reached, limit_s, told = [cast(State, start)], self.settings.deadline_s, self.config(thread, config)
         guard = None if self._saver is None else GuardedSaver(self._saver)
 
@@ -263,9 +264,6 @@ class Loop:
 
     def _span(self, state: Any, thread_id: str | None) -> AbstractContextManager[Callable[[State], State]]:
         return run_span(state, self.parts, self.settings, tracing=self.tracing, thread_id=thread_id)
-
-    def _thread(self, thread_id: str) -> str | None:
-        return None if self._saver is None else thread_id
 
     def checked(self, item: ItemLike) -> Item:
         """The item, once everything that a caller may get wrong was looked at, while nothing has been spent.

@@ -82,13 +82,6 @@ def test_a_checkpointer_holds_the_run_and_a_thread_can_be_used_again(kind: str, 
     asyncio.run(twice(InMemorySaver()) if kind == "memory" else with_sqlite())
 
 
-def test_the_sync_face_works_inside_a_running_loop() -> None:
-    async def inside() -> str:
-        return eirene.refine(ITEM, backend=parts()).status
-
-    assert asyncio.run(inside()) == "accepted"
-
-
 def test_the_sync_face_hands_errors_on_inside_a_running_loop() -> None:
     async def inside() -> None:
         eirene.refine({"question": "q"})

@@ -10,7 +10,6 @@ from typing import Any
 import pytest
 from langgraph.checkpoint.base import empty_checkpoint
 from langgraph.checkpoint.memory import InMemorySaver
-from langgraph.checkpoint.sqlite import SqliteSaver
 
 import eirene
 from eirene.agent.loop import GuardedSaver
@@ -82,14 +81,6 @@ def _join(name: str) -> None:
         if thread.name == name:
             thread.join(60)
             assert not thread.is_alive()
-
-
-def test_a_run_behind_the_guard_is_kept_in_the_checkpointer() -> None:
-    with SqliteSaver.from_conn_string(":memory:") as saver:
-        record = eirene.refine(ITEM, backend=scripted_parts(), checkpointer=saver, thread_id="t")
-        kept = saver.get_tuple({"configurable": {"thread_id": "t"}})
-    assert kept is not None
-    assert (kept.checkpoint["channel_values"]["status"], record.status) == (record.status, record.status)
 
 
 def test_settling_waits_for_a_call_that_is_under_way() -> None:

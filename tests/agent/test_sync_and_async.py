@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-import threading
-from collections.abc import AsyncIterator
 from typing import Any, TypedDict
 
 import pytest
@@ -14,8 +12,6 @@ from langgraph.graph import START, StateGraph
 
 import eirene
 from eirene.agent.state import Parts
-from eirene.core.critique import Sample
-from eirene.feedback_model.base import FeedbackRequest
 from eirene.testing.parts import scripted_parts
 from tests.agent.loop import BAD, FAULTY, GOOD, ITEM, ORIGINAL
 
@@ -59,26 +55,6 @@ async def test_arefine_names_what_to_do_about_a_saver_that_is_not_async() -> Non
         pytest.raises(eirene.InputError, match=r"SqliteSaver .* eirene\.refine"),
     ):
         await eirene.arefine(ITEM, backend=parts(), checkpointer=saver)
-
-
-def test_past_the_deadline_a_run_that_is_not_async_fails_with_the_original() -> None:
-    class Slow:
-        name = "slow"
-
-        async def draw(self, request: FeedbackRequest, *, start: int, count: int, meter: Any) -> AsyncIterator[Sample]:
-            await asyncio.sleep(0.02)
-            for _ in range(count):
-                yield FAULTY
-
-    models = parts()
-    slow = Parts("scripted", Slow(), models.refiner, models.detectors)
-    with SqliteSaver.from_conn_string(":memory:") as saver:
-        record = eirene.refine(ITEM, backend=slow, checkpointer=saver, deadline_s=0.01)
-        for thread in threading.enumerate():  # on a busy machine it may still be at work, on the connection
-            if thread.name == "eirene-refine":
-                thread.join()
-    assert record.error is not None
-    assert (record.status, record.error.kind, record.answer) == ("failed", "Deadline", ORIGINAL)
 
 
 class _State(TypedDict):

@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 import json
-import threading
 from collections.abc import Iterator
 from typing import Any
 
 import httpx
 import pytest
 
-from tests.agent.server.serving import ASK, GIVEN, QUESTION, running
+from tests.agent.server.serving import GIVEN, QUESTION, running
 
 pytestmark = pytest.mark.usefixtures("loopback")
 ANSWERS = {
@@ -36,15 +35,3 @@ def test_a_run_over_such_a_text_ends_and_holds_nobody_up(root: str, answer: str)
     told = httpx.get(f"{root}/v1/runs/{run}/events", timeout=200).text.splitlines()
     assert [json.loads(line[6:])["kind"] for line in told if line.startswith("data: ")][-1] == "ended"
     assert httpx.get(f"{root}/v1/runs/{run}", timeout=60).json()["state"] == "done"
-
-
-def test_a_chat_over_such_a_text_is_answered_and_holds_nobody_up(root: str) -> None:
-    replies: list[httpx.Response] = []
-    messages = [*ASK, {"role": "assistant", "content": ANSWERS["spaces"].replace("night", "noon")}]
-    url, body = f"{root}/v1/chat/completions", {"model": "embedded", "messages": messages, **GIVEN}
-    asking = threading.Thread(target=lambda: replies.append(httpx.post(url, json=body, timeout=200)))
-    asking.start()
-    while asking.is_alive():
-        assert httpx.get(f"{root}/healthz", timeout=60).json()["status"] == "ok"
-        asking.join(0.2)  # questions without a pause take the processor from the answer
-    assert replies[0].json()["choices"][0]["message"]["content"]
