@@ -149,11 +149,6 @@ def test_a_damaged_prompt_file_is_an_input_error(subtests: pytest.Subtests) -> N
             CarriedPrompt.read(bad, where="x")
 
 
-async def test_temperature_zero_with_several_samples_is_warned_of(caplog: pytest.LogCaptureFixture) -> None:
-    await draw(LocalFeedback(said("", ""), sampling=LocalSampling(temperature=0)), count=2)
-    assert "all samples are alike" in caplog.text
-
-
 async def test_the_refiner_shows_the_task_and_returns_the_rewrite() -> None:
     model = said("Sure, here is the improved answer:\nTrams are quiet and cheap.")
     task = RefineTask(ITEM, ANSWER, "generic", None, (), seed=11)

@@ -156,10 +156,3 @@ async def test_two_calls_for_one_reply_at_once_agree(cache: CallCache) -> None:
     await chat.ask(ASK, sampling=sampling, meter=Meter())
     (reply,) = await late.send(ASK, sampling=sampling, seeds=[1], meter=Meter())  # asked before it was known
     assert reply.text == "first"
-
-
-async def test_without_a_cache_nothing_is_remembered() -> None:
-    """The cache is off unless it is given."""
-    chat = ChatModel(ScriptedChatModel(["a", "b"]))
-    texts = [(await chat.ask(ASK, sampling=Sampling(temperature=0.0, seed=1), meter=Meter())).text for _ in "12"]
-    assert texts == ["a", "b"]

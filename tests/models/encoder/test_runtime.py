@@ -67,10 +67,6 @@ def test_one_string_is_refused(encoder: Encoder) -> None:
         encoder.encode("a text")
 
 
-def test_the_same_texts_give_the_same_bits() -> None:
-    assert bits(fresh(TEXTS)) == bits(fresh(TEXTS))
-
-
 def test_threads_do_not_change_the_bits() -> None:
     assert bits(fresh(TEXTS, threads=1)) == bits(fresh(TEXTS, threads=2))
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-import sys
 from pathlib import Path
 from typing import Any
 
@@ -12,7 +11,7 @@ import torch
 from peft import LoraConfig, PrefixTuningConfig, PromptTuningConfig, TaskType, get_peft_model
 from transformers import AutoModelForCausalLM
 
-from eirene.core.errors import BackendError, InputError, MissingExtraError
+from eirene.core.errors import BackendError, InputError
 from eirene.core.usage import Meter
 from eirene.models.local.loading import quiet_peft
 from eirene.models.local.model import LocalModel, load_local
@@ -197,9 +196,3 @@ def test_a_layout_needs_its_template(base: Path) -> None:
 def test_the_dtype_is_the_asked_one(base: Path) -> None:
     assert load_local(f"hf:{base}", device="cpu").model.dtype == torch.float32
     assert load_local(f"hf:{base}?dtype=bfloat16", device="cpu").model.dtype == torch.bfloat16
-
-
-def test_a_missing_extra_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setitem(sys.modules, "peft", None)
-    with pytest.raises(MissingExtraError, match=r"eirene\[local\]"):
-        load_local("hf:owner/name")
