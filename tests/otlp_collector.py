@@ -53,7 +53,7 @@ class Collector:
 
         self._server = ThreadingHTTPServer(("127.0.0.1", 0), Handler)
         self._server.daemon_threads = False
-        self._thread = threading.Thread(target=self._server.serve_forever, name="collector")
+        self._thread = threading.Thread(target=self._server.serve_forever, args=(0.01,), name="collector")
 
     def __enter__(self) -> Self:
         self._thread.start()

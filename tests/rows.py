@@ -23,8 +23,10 @@ def each(names: str, rows: Iterable[Any]) -> Callable[[Test], Test]:
                 try:
                     test(**given, **fixtures)
                 except Exception as error:  # a failed row must not hide the next
-                    failed.append(f"{given}: {type(error).__name__}: {error}")
-            assert not failed, "\n".join([f"{len(failed)} of {len(table)} rows fail:", *failed])
+                    error.add_note(f"the row: {str(given)[:500]}")
+                    failed.append(error)
+            if failed:
+                raise ExceptionGroup(f"{len(failed)} of {len(table)} rows fail", failed)
 
         kept = [p for name, p in inspect.signature(test).parameters.items() if name not in wanted]
         vars(one)["__signature__"] = inspect.Signature(kept)  # what pytest reads the fixtures from

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 import statistics
 
-import pytest
+from tests.rows import each
 
 from .source_tree import (
     LONG,
@@ -32,8 +32,8 @@ def test_no_files_import_each_other_in_a_circle() -> None:
     assert set(circle_in({"a": {"b"}, "b": {"c"}, "c": {"a"}, "d": {"a"}})) == {"a", "b", "c"}
 
 
-@pytest.mark.parametrize(
-    ("module", "source"),
+@each(
+    "module, source",
     [
         ("eirene.core.records", "from eirene.agent.graph import build"),
         ("eirene.core.records", "from eirene.models.encoder import load_encoder"),
@@ -59,8 +59,8 @@ def test_the_checker_catches_a_planted_fault(module: str, source: str) -> None:
     assert len(faults_in(source, module)) == 1
 
 
-@pytest.mark.parametrize(
-    ("module", "source"),
+@each(
+    "module, source",
     [
         ("eirene.feedback_model.vote", "from eirene.core.critique import Sample\nfrom . import base\nimport numpy"),
         ("eirene.feedback_model.vote", "from eirene.feedback_model.sampling import _tally"),

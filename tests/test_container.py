@@ -20,6 +20,7 @@ from compose_spec import PyCompose
 from dockerfile_parse import DockerfileParser
 
 from eirene import __version__
+from eirene.cli import main
 from eirene.testing.loopback import LoopbackServer
 from tests.agent.server.serving import ASK, GIVEN, running
 
@@ -129,11 +130,10 @@ def test_the_grace_ends_before_the_container_is_killed() -> None:
     assert instructions("STOPSIGNAL") == ["SIGTERM"]
 
 
-def test_without_a_key_the_entrypoint_refuses_to_start() -> None:
+def test_without_a_key_the_entrypoint_refuses_to_start(capsys: pytest.CaptureFixture[str]) -> None:
     assert entrypoint()[:2] == SERVE and flag(entrypoint(), "--host") == "0.0.0.0"
-    command = [sys.executable, "-m", "eirene", *entrypoint()[1:], "--port", "0"]
-    done = subprocess.run(command, capture_output=True, text=True, timeout=60, check=False)
-    assert done.returncode == 2 and "EIRENE_API_KEY" in done.stderr
+    assert main([*entrypoint()[1:], "--port", "0"]) == 2
+    assert "EIRENE_API_KEY" in capsys.readouterr().err
 
 
 @pytest.mark.usefixtures("loopback")

@@ -12,6 +12,7 @@ from collections.abc import Callable
 import pytest
 
 from tests.pattern_texts import Used, patterns, texts_for
+from tests.rows import each
 from tests.text_readers import LEADS, MORE_UNITS, READERS, UNITS, Reads
 
 LONG = 12_000
@@ -59,12 +60,12 @@ def made(lead: str, unit: str) -> Callable[[int], str]:
 
 
 def test_readers_take_time_in_step_with_the_text() -> None:
-    cases = [(name, unit) for name in READERS for unit in UNITS[::3]]
+    cases = [(name, unit) for name in READERS for unit in UNITS[::6]]
     assert [case for case in cases if grows(READERS[case[0]], made("", case[1]), LONG)] == []
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("reads", READERS.values(), ids=list(READERS))
+@each("reads", READERS.values())
 def test_a_reader_takes_time_in_step_with_longer_texts(reads: Reads) -> None:
     texts = [(lead, unit) for lead in LEADS for unit in UNITS]
     assert [text for text in texts if grows(reads, made(*text), LONG)] == []

@@ -15,6 +15,7 @@ import typer
 import eirene
 from eirene.cli.app import app
 from eirene.core import errors
+from tests.rows import each
 
 ROOT = Path(eirene.__file__).parent
 PACKAGES = sorted(".".join(p.parent.relative_to(ROOT.parent).parts) for p in ROOT.rglob("[!_]*/__init__.py"))
@@ -95,7 +96,7 @@ def test_the_package_is_marked_as_typed() -> None:
     assert (ROOT / "py.typed").is_file()
 
 
-@pytest.mark.parametrize(
+@each(
     "code",
     [
         "import eirene",

@@ -10,7 +10,6 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from typing import Any
 
-import pytest
 from langgraph.checkpoint.memory import InMemorySaver
 from langgraph.checkpoint.sqlite import SqliteSaver
 
@@ -19,6 +18,7 @@ from eirene.core.records import Record
 from eirene.testing.parts import ScriptedRefiner, scripted_parts
 from eirene.text.cancellation import WorkCancelledError, check_cancelled
 from tests.agent.loop import BAD, FAULTY, ITEM, ORIGINAL
+from tests.rows import each
 
 
 class Stuck(ScriptedRefiner):
@@ -72,10 +72,9 @@ def is_late(record: Record) -> bool:
     return (record.status, record.error.kind, record.answer) == ("failed", "Deadline", ORIGINAL)
 
 
-@pytest.mark.parametrize(
-    ("wait", "saver"),
+@each(
+    "wait, saver",
     [(against_cancelling, None), (in_a_thread, InMemorySaver), (on_the_loop, "sqlite"), (in_a_thread, "sqlite")],
-    ids=["no checkpoints", "in memory", "sqlite, on the loop", "sqlite, in a thread"],
 )
 def test_refine_comes_back_before_what_overruns(wait: Any, saver: Any) -> None:
     """Also where the step holds up its event loop, or does not let itself be cancelled."""

@@ -5,14 +5,13 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import Any
 
-import pytest
-
 from eirene.agent.run import refine
 from eirene.core.grounding import NOTHING_GIVEN
 from eirene.core.records import Record
 from eirene.models.scripted import ScriptedChatModel
 from eirene.testing.parts import scripted_parts
 from tests.agent.loop import BAD, FAULTY, GOOD, ITEM, ORIGINAL, SPOTLESS, WORSE
+from tests.rows import each
 
 PASSAGES = {**ITEM, "perspectives": None, "context": ["Trams are quiet. Buses are cheap. Trams pollute less."]}
 OPEN = {**ITEM, "perspectives": None}
@@ -88,8 +87,8 @@ def test_complete_says_what_the_embedded_critics_looked_for() -> None:
         assert critique is not None and critique.unchecked == unchecked
 
 
-@pytest.mark.parametrize(
-    ("critic", "silent", "why"),
+@each(
+    "critic, silent, why",
     [
         ("completeness", "", "nothing incomplete was found, so nothing was rewritten"),
         ("hallucination", "", "no hallucination was found; whether something is missing was not checked"),

@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-import pytest
-
 import eirene
 from eirene.core.loop_settings import Critic
+from tests.rows import each
 
 PASSAGES = [
     "The Norby lighthouse was built in 1869 by Ida Lindqvist. It stands on the left bank of the river Vanne. Its lamp "
@@ -23,9 +22,9 @@ def refined(answer: str, critic: Critic) -> eirene.Record:
     return eirene.refine(item, critic=critic)
 
 
-@pytest.mark.parametrize("critic", ["completeness", "hallucination"])
-@pytest.mark.parametrize(
-    ("right", "wrong", "decides"),
+@each("critic", ["completeness", "hallucination"])
+@each(
+    "right, wrong, decides",
     [
         ("1869", "1896", "The Norby lighthouse was built in 1869"),
         ("Ida Lindqvist", "Karl Berg", "The Norby lighthouse was built in 1869"),

@@ -23,6 +23,7 @@ from eirene.models.scripted import ScriptedChatModel
 from eirene.testing.parts import ScriptedRefiner
 from tests.agent.loop import FAULTY, ITEM, NOISE, ORIGINAL, SPOTLESS
 from tests.agent.reviewed import GO_ON, answered, opened, parts, reasons
+from tests.rows import each
 
 
 def test_the_question_is_plain_json_with_everything_that_a_person_needs() -> None:
@@ -140,8 +141,8 @@ def test_a_mode_without_a_critique_has_nothing_to_review() -> None:
             opened(parts(), mode=mode)
 
 
-@pytest.mark.parametrize(
-    ("answer", "said"),
+@each(
+    "answer, said",
     [
         ({}, "'action' is missing"),
         ("go on", "must be an object"),

@@ -14,6 +14,7 @@ import eirene
 from eirene.agent.state import Parts
 from eirene.testing.parts import scripted_parts
 from tests.agent.loop import BAD, FAULTY, GOOD, ITEM, ORIGINAL
+from tests.rows import each
 
 
 def parts() -> Parts:
@@ -30,7 +31,7 @@ def test_the_graph_can_be_invoked_and_streamed_without_async() -> None:
     assert steps == ["sample_feedback", "select_critique", "refine", "check", "rescore", "gate"]
 
 
-@pytest.mark.parametrize("in_a_loop", [False, True])
+@each("in_a_loop", [False, True])
 def test_refine_takes_checkpointers_of_either_kind(in_a_loop: bool) -> None:
     """A saver without async methods is driven without them, in a running event loop as well."""
     events: list[Any] = []

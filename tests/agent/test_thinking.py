@@ -10,6 +10,7 @@ from eirene.core.records import Record
 from eirene.models.scripted import ScriptedChatModel
 from eirene.testing.loopback import LoopbackServer
 from tests.agent.server.serving import ASK, DRAFT, GIVEN, MODEL, chat_engine, embedded_engine, served
+from tests.rows import each
 
 PASSAGE = "The oak is 31 metres tall. It was planted in 1790."
 INVENTED = "Two astronauts opened a bakery on Jupiter last year."
@@ -81,7 +82,7 @@ def test_a_chat_model_with_the_loop_around_it_keeps_it() -> None:
 
 
 @pytest.mark.usefixtures("loopback")
-@pytest.mark.parametrize("stream", [False, True])
+@each("stream", [False, True])
 def test_a_server_keeps_it_whole_and_streamed(stream: bool) -> None:
     draft = f"{BLOCK}{DRAFT}"
     with LoopbackServer(draft) as upstream, served(embedded_engine(upstream)) as server:

@@ -26,6 +26,7 @@ from eirene.testing.loopback import LoopbackServer
 from eirene.testing.script import HttpError, ScriptedReply, ScriptedRequest, TextReply
 from eirene.text.cancellation import check_cancelled
 from tests.otlp_collector import Collector, Received
+from tests.rows import each
 
 pytestmark = pytest.mark.usefixtures("loopback")
 
@@ -69,7 +70,7 @@ def one_tree(collector: Collector) -> Received:
     return root
 
 
-@pytest.mark.parametrize("policy", ["takes", "refuses"])
+@each("policy", ["takes", "refuses"])
 def test_a_run_with_twenty_samples_is_one_tree_with_every_call_in_it(policy: Any) -> None:
     with Collector() as collector, LoopbackServer(model, n=policy) as server:
         with collector.provider() as provider:

@@ -6,10 +6,9 @@ import re
 import subprocess
 import sys
 
-import pytest
-
 from eirene import __version__
 from tests.cli.run import Run
+from tests.rows import each
 
 HEAVY = {"torch", "transformers", "peft", "onnxruntime", "langchain", "langchain_core", "langgraph"}
 
@@ -25,7 +24,7 @@ def flags_in(shown: str) -> list[tuple[str, str]]:
     return re.findall(r"^│ (?:\*| ) +(--[a-z-]+)|^│ (--[a-z-]+)", shown, re.MULTILINE)
 
 
-@pytest.mark.parametrize("command", ["refine", "batch run", "serve", "compare", "check", "verify", "score"])
+@each("command", ["refine", "batch run", "serve", "compare", "check", "verify", "score"])
 def test_help_shows_the_main_flags_and_help_all_every_flag(command: str, run: Run) -> None:
     """The backend comes first, where there is one; no word of a type is cut."""
     short, whole = (run(*command.split(), flag).out for flag in ("--help", "--help-all"))
@@ -47,7 +46,7 @@ def test_the_graph_is_mermaid(run: Run) -> None:
         assert f"{node}({node})" in shown
 
 
-@pytest.mark.parametrize("arguments", [["--help"], ["refine", "--help"], ["refine", "missing.json"]])
+@each("arguments", [["--help"], ["refine", "--help"], ["refine", "missing.json"]])
 def test_help_and_usage_errors_load_nothing_heavy(arguments: list[str]) -> None:
     code = f"import sys; from eirene.cli import main; main({arguments!r}); print(sorted({HEAVY!r} & set(sys.modules)))"
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)

@@ -13,6 +13,7 @@ import pytest
 from eirene.testing.loopback import LoopbackServer, NPolicy
 from eirene.testing.script import BrokenReply, HttpError, ScriptedReply, ScriptedRequest
 from tests.cli.run import Result, Run, assert_error, write
+from tests.rows import each
 
 ITEM: dict[str, Any] = {
     "id": "trams",
@@ -55,17 +56,11 @@ def script_command(*arguments: str | Path, key: str | None = None) -> Result:
 
 
 @pytest.mark.usefixtures("loopback")
-@pytest.mark.parametrize(
-    ("policy", "replies", "is_script"), [("takes", 1, True), ("refuses", 20, False), ("ignores", 20, False)]
-)
+@each("policy, replies", [("takes", 1), ("refuses", 20), ("ignores", 20)])
 def test_a_command_gives_a_full_record_whatever_goes_wrong_on_the_way(
-    policy: NPolicy, replies: int, is_script: bool, run: Run, tmp_path: Path
+    policy: NPolicy, replies: int, run: Run, tmp_path: Path
 ) -> None:
-    """Latency, 429 with Retry-After, 500, a dropped connection, half a reply, malformed JSON: all are met.
-
-    Once by the console script, whose own process takes seconds to begin; the other servers by the same function.
-    """
-    command = script_command if is_script else run
+    """Latency, 429 with Retry-After, 500, a dropped connection, half a reply, malformed JSON: all are met."""
     met: list[ScriptedReply] = []
 
     def script(request: ScriptedRequest, index: int) -> ScriptedReply:
@@ -77,9 +72,7 @@ def test_a_command_gives_a_full_record_whatever_goes_wrong_on_the_way(
 
     with LoopbackServer(script, latency_s=0.05, n=policy) as server:
         item = write(tmp_path / "item.json", ITEM)
-        done = command(
-            "refine", item, "--backend", "openai:test", "--base-url", server.base_url, "--stop=none", "--json"
-        )
+        done = run("refine", item, "--backend", "openai:test", "--base-url", server.base_url, "--stop=none", "--json")
         assert (done.code, met) == (0, list(FAULTS)), done
         record = done.record
         critique = record["rounds"][0]["critique"]

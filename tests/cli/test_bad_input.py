@@ -8,6 +8,7 @@ from pathlib import Path
 import pytest
 
 from tests.cli.run import GIVEN, Run, assert_error, write
+from tests.rows import each
 
 BAD_ROWS = {
     "question": ({"question": "", "answer": "a"}, "'question' must not be blank"),
@@ -77,9 +78,7 @@ def test_two_rows_with_one_id_are_an_error(run: Run, tmp_path: Path) -> None:
     assert_error(run("refine", path), "line 2: the id 'zoo' is taken by")
 
 
-@pytest.mark.parametrize(
-    ("path", "said"), [("missing.json", "no such file"), (".", "is a directory"), ("/proc/self/mem", "")]
-)
+@each("path, said", [("missing.json", "no such file"), (".", "is a directory"), ("/proc/self/mem", "")])
 def test_a_file_that_cannot_be_read_is_an_error(path: str, said: str, run: Run) -> None:
     assert_error(run("refine", path), f"{path}: {said}")
 

@@ -11,6 +11,7 @@ import pytest
 
 from eirene.core.records import Record, parse_item
 from tests.cli.run import EXAMPLES, Run
+from tests.rows import each
 
 FILES = sorted(EXAMPLES.glob("*.json"))
 
@@ -59,7 +60,7 @@ def test_an_example_ends_as_it_says(path: Path, run: Run) -> None:
             assert plain(argument) not in plain(record.answer), "added, though the answer made it in other words"
 
 
-@pytest.mark.parametrize("path", FILES, ids=lambda p: p.stem)
+@each("path", FILES)
 def test_an_example_is_shown_to_a_reader(path: Path, run: Run) -> None:
     assert run("refine", path).code == 0
 
@@ -102,7 +103,7 @@ def test_a_script_runs_and_prints(name: str, ends: str, capsys: pytest.CaptureFi
     assert f"`{name}.py`" in (EXAMPLES / "README.md").read_text(encoding="utf-8")
 
 
-@pytest.mark.parametrize("path", FILES, ids=lambda p: p.stem)
+@each("path", FILES)
 def test_what_an_example_says_of_itself_is_true(path: Path) -> None:
     """Named after its file; missing arguments are given; unsupported and misplaced sentences are in the answer."""
     row = load(path)

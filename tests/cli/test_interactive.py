@@ -135,6 +135,7 @@ def test_a_killed_run_comes_back_as_well_and_a_finished_one_is_shown_again(termi
     assert again.endswith(shown[shown.index("Outcome") :])
 
 
+@pytest.mark.slow
 def test_ctrl_c_in_the_editor_is_the_editors(terminal: Any) -> None:
     """As at `git commit`: the program waits for the editor's end, and reads what it left."""
     run = terminal(FILE, "--json", edits=["s/^2 .*/2 Incomplete: Mine./"], wait=True)
@@ -184,7 +185,7 @@ def test_a_checkpoint_file_goes_with_a_question(run: Run, tmp_path: Path) -> Non
     ("arguments", "said"),
     [
         (("--mode", "improve"), "mode improve has none; take fine-grained or human"),
-        (("--checkpoint", "."), "cannot be used"),
+        pytest.param(("--checkpoint", "."), "cannot be used", marks=pytest.mark.slow),
     ],
 )
 def test_what_cannot_work_is_refused_before_a_critique_is_drawn(

@@ -11,6 +11,7 @@ from eirene.core.records import Record, parse_item
 from eirene.testing.loopback import LoopbackServer
 from eirene.testing.script import ScriptedReply, ScriptedRequest
 from tests.cli.run import EXAMPLES, Run, assert_error, write
+from tests.rows import each
 from tests.tiny_llama import make_llama
 
 TOPICS = EXAMPLES / "topics.jsonl"
@@ -57,8 +58,8 @@ def test_a_lower_threshold_takes_what_is_near(run: Run) -> None:
     assert run("npov", "--query", query, "--topics", TOPICS, "--threshold", "0.3").code == 0
 
 
-@pytest.mark.parametrize(
-    ("arguments", "said"),
+@each(
+    "arguments, said",
     [
         (["--query", " ", "--topics", str(TOPICS)], "blank"),
         (["--query", "q", "--topics", "nowhere.jsonl"], "no such file"),

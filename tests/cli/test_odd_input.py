@@ -4,9 +4,8 @@ from __future__ import annotations
 
 import json
 
-import pytest
-
 from tests.cli.run import GIVEN, Run
+from tests.rows import each
 
 ODD: dict[str, str] = {
     "verdict": "1. [Incomplete] Reasons: none. Zoos teach children.",
@@ -22,7 +21,7 @@ ODD: dict[str, str] = {
 }
 
 
-@pytest.mark.parametrize("name", ODD)
+@each("name", ODD)
 def test_an_odd_answer_is_handled_and_kept_byte_for_byte(name: str, run: Run) -> None:
     row = json.dumps({**GIVEN, "answer": ODD[name]}).encode()
     result = run("refine", "-", "--json", stdin=row)
@@ -31,7 +30,7 @@ def test_an_odd_answer_is_handled_and_kept_byte_for_byte(name: str, run: Run) ->
     assert result.record["answer"] == ODD[name] or result.record["status"] == "accepted"
 
 
-@pytest.mark.parametrize("name", ODD)
+@each("name", ODD)
 def test_no_control_character_reaches_the_terminal(name: str, run: Run) -> None:
     shown = run("refine", "-", stdin=json.dumps({**GIVEN, "question": ODD[name], "answer": ODD[name]}).encode()).out
     assert not set(shown) & set("\x1b\x07\x9b\r\u202e\u2028\u2029\x85")
@@ -42,7 +41,7 @@ def test_markup_is_shown_as_it_was_written(run: Run) -> None:
     assert answer in run("refine", "-", stdin=json.dumps({**GIVEN, "answer": answer}).encode()).out
 
 
-@pytest.mark.parametrize(
+@each(
     "change",
     [
         {"perspectives": [{"name": "pro", "arguments": ["Zoos teach."] * 3}]},

@@ -13,6 +13,7 @@ from eirene.agent.server.engine import Engine
 from eirene.cli.serve import render_run
 from tests.agent.server.serving import QUESTION, SIDES, embedded_engine, served
 from tests.cli.run import EXAMPLES, Run, assert_error, write
+from tests.rows import each
 
 ROW = {
     "id": "a",
@@ -86,7 +87,7 @@ def test_the_page_of_one_run_has_it(run: Run, tmp_path: Path) -> None:
 
 
 @pytest.mark.usefixtures("loopback")
-@pytest.mark.parametrize("given", [{"perspectives": SIDES}, {"context": ROW["context"]}], ids=["sides", "passages"])
+@each("given", [{"perspectives": SIDES}, {"context": ROW["context"]}])
 def test_the_server_shows_it_of_past_runs(given: dict[str, object]) -> None:
     engine: Engine = embedded_engine()
     with served(engine, render=render_run) as server:

@@ -14,6 +14,7 @@ from eirene.cli.review_file import read_review, write_review
 from eirene.core.critique import Critique, Finding, Review, TaggedSentence
 from eirene.core.errors import InputError
 from eirene.core.records import Item
+from tests.rows import each
 
 FINDING = Finding(kind="unsupported", start=0, end=2, reason="Old.", edit="")
 ITEM = Item(question="Q?", answer="A. B. C.", context=["A passage."])
@@ -45,9 +46,7 @@ def test_each_sentence_has_an_entry_below_its_text_and_what_was_given_stands_at_
     assert read_review(TEXT, CRITIQUE) == Review(action="go on")
 
 
-@pytest.mark.parametrize(
-    ("old", "new", "reasons"),
-    [
+@each("old, new, reasons", [
         ("1 Incomplete: Old.", "1 Incomplete: New.", ["New.", None, "Older."]),
         ("1 Incomplete: Old.", "1. [incomplete]:  Old. And\tnew.  ", ["Old. And new.", None, "Older."]),
         ("1 Incomplete: Old.", "1 Incomplete:\n    Old.\n\n    Also.", ["Old. Also.", None, "Older."]),
@@ -56,8 +55,7 @@ def test_each_sentence_has_an_entry_below_its_text_and_what_was_given_stands_at_
         ("2 Complete", "2 Incomplete: 3 Complete\n  4 Complete", ["Old.", "3 Complete 4 Complete", "Older."]),
         ("3 Incomplete: Older.", "3 Incomplete:\n # no comment", ["Old.", None, "# no comment"]),
         ("2 Complete", "2 Incomplete: " + "very long " * 20_000, ["Old.", ("very long " * 20_000).strip(), "Older."]),
-    ],
-)  # fmt: skip
+    ])  # fmt: skip
 def test_what_is_changed_reaches_the_critique(old: str, new: str, reasons: list[str | None]) -> None:
     for text in (TEXT.replace(old, new), "\ufeff" + TEXT.replace(old, new).replace("\n", "\r\n")):
         found = reviewed(CRITIQUE, read_review(text, CRITIQUE))
@@ -72,8 +70,8 @@ def test_findings_stay_with_a_reason_that_is_added_to_and_go_with_one_that_is_re
         assert reviewed(CRITIQUE, read_review(text, CRITIQUE)).sentences[0].findings == findings
 
 
-@pytest.mark.parametrize(
-    ("old", "new", "said"),
+@each(
+    "old, new, said",
     [
         ("2 Complete\n", "", "sentence 2 has no entry"),
         ("2 Complete", "4 Complete", "line 13: there is no sentence 4: the answer has 3"),

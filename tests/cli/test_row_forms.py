@@ -19,6 +19,7 @@ import eirene
 from eirene.core.errors import InputError
 from tests.agent.server.serving import embedded_engine, served
 from tests.cli.run import Run, assert_error
+from tests.rows import each
 
 QUESTION = "Should zoos be closed?"
 ANSWER = "Supporters of zoos say that zoos teach children about animals."
@@ -114,7 +115,7 @@ def as_lines(path: Path, fields: dict[str, Any]) -> Path:
     return path
 
 
-@pytest.mark.parametrize("name", FORMS)
+@each("name", FORMS)
 def test_python_takes_every_form(name: str) -> None:
     fields, canonical = FORMS[name]
     item = item_of(fields)

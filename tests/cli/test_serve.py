@@ -60,6 +60,7 @@ def test_the_time_for_a_call_is_the_users_to_set() -> None:
     assert reply["choices"][0]["message"]["content"]
 
 
+@pytest.mark.slow
 @pytest.mark.usefixtures("loopback")
 def test_a_failed_draft_is_logged_with_its_server_and_cause() -> None:
     """The client is told neither; what the server itself said is in no log."""

@@ -277,6 +277,7 @@ def test_without_the_extra_it_is_named(run: Run, monkeypatch: pytest.MonkeyPatch
     assert_error(run("refine", UNIFORMS, "--json", "--trace", "spans"), "otel")
 
 
+@pytest.mark.slow
 def test_a_provider_of_the_process_is_used(tmp_path: Path) -> None:
     """As `opentelemetry-instrument eirene ...` configures one."""
     code = f"""

@@ -19,6 +19,7 @@ from eirene.core.records import Item, Perspective, parse_item
 from eirene.data.topics import parse_topic
 from eirene.retrieval.passages import Passage
 from eirene.retrieval.retriever import Hit
+from tests.rows import each
 
 ROW = {"question": "Q?", "answer": "A."}
 TITLED = Document("They teach.", metadata={"title": "Zoos"})
@@ -37,8 +38,8 @@ def item(**fields: Any) -> Item:
     return parse_item({**ROW, **fields})
 
 
-@pytest.mark.parametrize(
-    ("context", "texts"),
+@each(
+    "context, texts",
     [
         (Document("a"), ["a"]),
         ([Document("a"), TITLED], ["a", "Zoos: They teach."]),
@@ -62,8 +63,8 @@ def test_passages_come_as_whatever_a_retriever_gives(context: object, texts: lis
     assert Item.model_validate({**ROW, "context": context}).id == item(context=texts).id
 
 
-@pytest.mark.parametrize(
-    ("context", "texts"),
+@each(
+    "context, texts",
     [
         ("['The tower is old.', 'It leans.']", ["The tower is old.", "It leans."]),
         (str(["It's old.", 'He said "no".', None]), ["It's old.", 'He said "no".']),
@@ -88,9 +89,7 @@ def test_passages_that_are_all_null_are_none() -> None:
     assert item(context=[{"text": None}]).context is None
 
 
-@pytest.mark.parametrize(
-    "context", ["['a', 'b", "['a', 'it's', 'b']", "['a' ... 'b']", "['" + "a', '" * 300_000 + "']"]
-)
+@each("context", ["['a', 'b", "['a', 'it's', 'b']", "['a' ... 'b']", "['" + "a', '" * 300_000 + "']"])
 def test_a_list_of_python_that_cannot_be_read_says_so(context: str) -> None:
     with pytest.raises(InputError, match="'context' begins as a list or object of Python, and it"):
         item(context=context)
@@ -105,7 +104,7 @@ def test_other_fields_are_read_from_python_too() -> None:
         item(meta="{'n': 1, 'n': 2}")
 
 
-@pytest.mark.parametrize(
+@each(
     "perspectives",
     [
         {"pro": "a", "con": ["b", "c"]},
@@ -125,8 +124,8 @@ def test_one_perspective_is_a_list_of_one() -> None:
     assert item(perspectives=one).perspectives == [one]
 
 
-@pytest.mark.parametrize(
-    ("value", "text"),
+@each(
+    "value, text",
     [
         (7, "7"),
         (np.int64(7), "7"),
@@ -140,9 +139,7 @@ def test_an_id_may_be_a_number(value: object, text: str) -> None:
     assert item(id=value).id == text
 
 
-@pytest.mark.parametrize(
-    "value", [True, 7.5, float("nan"), float("inf"), 10**5000, [7], b"7"], ids=lambda value: type(value).__name__
-)
+@each("value", [True, 7.5, float("nan"), float("inf"), 10**5000, [7], b"7"])
 def test_what_is_no_id_is_named_with_what_is(value: object) -> None:
     with pytest.raises(InputError, match=r"\A'id' must be a text or a whole number, got [^\n]*\Z"):
         item(id=value)

@@ -8,10 +8,11 @@ import pytest
 
 from eirene.core.critique import Critique, Finding, Sample, TaggedSentence
 from eirene.core.errors import InputError
+from tests.rows import each
 
 
-@pytest.mark.parametrize(
-    ("fields", "says"),
+@each(
+    "fields, says",
     [
         ({"tags": ["Complete"], "reasons": []}, "1 tags and 0 reasons"),
         ({"tags": ["Incomplete"], "reasons": [None]}, "sentence 1 is Incomplete and needs a reason"),
@@ -78,7 +79,7 @@ def test_a_tagged_sentence_without_its_reason_cannot_be_built() -> None:
         TaggedSentence(n=3, text="x", start=0, end=1, tag="Incomplete", reason=" ")
 
 
-@pytest.mark.parametrize("frozen", [Sample(invalid="x"), critique("Complete"), critique("Complete").sentences[0]])
+@each("frozen", [Sample(invalid="x"), critique("Complete"), critique("Complete").sentences[0]])
 def test_values_are_frozen(frozen: Any) -> None:
     with pytest.raises(InputError, match="frozen"):
         setattr(frozen, next(iter(type(frozen).model_fields)), None)

@@ -12,6 +12,7 @@ import eirene
 from eirene.core.display import sentence_diff
 from eirene.core.records import Record
 from eirene.views.terminal import render
+from tests.rows import each
 
 
 @pytest.fixture(scope="module")
@@ -72,8 +73,8 @@ def test_what_stands_as_it_was_has_no_diff() -> None:
     assert (kept.diff, kept.edits) == ("", ())
 
 
-@pytest.mark.parametrize(
-    ("old", "new", "diff"),
+@each(
+    "old, new, diff",
     [
         ("", "", ""),
         ("One. Two.", "One.\n\nTwo.", "  One.\n  Two."),  # another layout of the same sentences

@@ -12,6 +12,7 @@ from eirene.core.errors import InputError
 from eirene.core.history import MAX_CHARACTERS, MAX_TURNS, query_in_place
 from eirene.core.records import Item, parse_item
 from eirene.core.signature import digest
+from tests.rows import each
 
 PLAIN = [{"role": "user", "content": "Hi."}, {"role": "assistant", "content": "Hello."}]
 LC = [HumanMessage("Hi."), AIMessage("", tool_calls=[{"name": "f", "args": {}, "id": "1"}]), AIMessage("Hello.")]
@@ -22,7 +23,7 @@ def item(history: Any) -> Item:
     return parse_item({"question": "And then?", "answer": "It ended.", "history": history})
 
 
-@pytest.mark.parametrize(
+@each(
     "history",
     [
         PLAIN,
@@ -45,8 +46,8 @@ def test_the_roles_of_other_forms_have_one_name_each() -> None:
     assert [turn.role for turn in item(told).history or ()] == ["system", "tool", "system"]
 
 
-@pytest.mark.parametrize(
-    ("history", "said"),
+@each(
+    "history, said",
     [
         ("Hi.", '\'history\' must be [{"role": "user", "content": "..."}'),
         ([{"role": "wizard", "content": "Hi."}], "'history[0].role' must be 'system', 'user', 'assistant' or 'tool'"),
@@ -67,7 +68,7 @@ def test_what_is_no_history_is_one_clear_error(history: Any, said: str) -> None:
     assert "\n" not in str(found.value)
 
 
-@pytest.mark.parametrize("none", [None, [], "[]"])
+@each("none", [None, [], "[]"])
 def test_an_item_without_history_is_what_it_was(none: Any) -> None:
     old = {"question": "And then?", "answer": "It ended."}
     assert item(none).model_dump(mode="json") == parse_item(old).model_dump(mode="json")

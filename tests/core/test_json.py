@@ -16,6 +16,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from eirene.core.json import NotJsonableError, jsonable
+from tests.rows import each
 
 JSON = st.recursive(
     st.none() | st.booleans() | st.integers() | st.floats(allow_nan=False, allow_infinity=False) | st.text(),
@@ -30,8 +31,8 @@ def test_json_stays_as_it_is(value: Any) -> None:
     assert type(jsonable(value)) is type(value)
 
 
-@pytest.mark.parametrize(
-    ("value", "expected"),
+@each(
+    "value, expected",
     [
         (float("nan"), None),
         (pd.NaT, None),
@@ -68,8 +69,8 @@ def test_what_a_table_holds_becomes_json(value: object, expected: object) -> Non
     json.dumps(found, allow_nan=False)
 
 
-@pytest.mark.parametrize(
-    ("value", "said"),
+@each(
+    "value, said",
     [
         (float("inf"), "Infinity"),
         (np.float32("-inf"), "Infinity"),

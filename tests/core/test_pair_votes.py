@@ -9,6 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from eirene.core.scores import ORDERS, PairVote, PairVotes
+from tests.rows import each
 
 
 def votes(first: str, text: str) -> list[PairVote]:
@@ -28,8 +29,8 @@ def outcome(original_first: str, rewrite_first: str) -> PairVotes:
     return PairVotes.of(cast, judge="m", requested=len(original_first))
 
 
-@pytest.mark.parametrize(
-    ("original_first", "rewrite_first", "wanted"),
+@each(
+    "original_first, rewrite_first, wanted",
     [
         ("rr", "rr", "better"),
         ("r", "r", "better"),
@@ -50,8 +51,8 @@ def test_only_a_majority_in_both_orders_is_better(original_first: str, rewrite_f
     assert outcome(original_first, rewrite_first).outcome == wanted
 
 
-@pytest.mark.parametrize(
-    ("original_first", "rewrite_first", "share"),
+@each(
+    "original_first, rewrite_first, share",
     [("oo", "rr", 1.0), ("rr", "oo", 0.0), ("rr", "rr", 0.5), ("ro", "rt", 2 / 3), ("tt", "uu", None)],
 )
 def test_position_bias_is_the_share_of_the_preferences_for_the_first(

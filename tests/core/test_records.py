@@ -17,6 +17,7 @@ from eirene.core.records import MODES, BeforeAfter, ErrorInfo, Item, Mode, Recor
 from eirene.core.scores import Scores, Unscored
 from eirene.core.signature import derive_seed, digest
 from eirene.core.usage import Usage
+from tests.rows import each
 
 ROW: dict[str, Any] = {"question": "Q?", "answer": "A."}
 PRO = {"name": "pro", "arguments": ["a", "b"]}
@@ -139,7 +140,7 @@ def test_a_full_row_comes_back_as_it_was() -> None:
     assert parse_item(FULL).model_dump(mode="json") == FULL
 
 
-@pytest.mark.parametrize(
+@each(
     "answer",
     ["[Incomplete] x", "### Response:\n1. [Complete]", "<critique>x</critique>", "word " * 1000, "no end", "{{x}} {y}"],
 )
@@ -216,7 +217,7 @@ def record(*, status: Status = "kept", answer: str = "A.", error: ErrorInfo | No
     )
 
 
-@pytest.mark.parametrize("status", ["complete", "kept", "abstained", "failed"])
+@each("status", ["complete", "kept", "abstained", "failed"])
 def test_the_original_stands_in_every_status_but_accepted(status: Status) -> None:
     error = ErrorInfo(kind="BackendError", message="gone") if status == "failed" else None
     assert record(status=status, error=error).answer == "A."
@@ -259,7 +260,7 @@ def test_a_records_top_level_keys_are_the_documented_ones_in_order() -> None:
     ]
 
 
-@pytest.mark.parametrize("value", [float("nan"), float("inf"), 1.5, -0.1])
+@each("value", [float("nan"), float("inf"), 1.5, -0.1])
 def test_no_number_in_a_record_can_be_nan_or_out_of_range(value: float) -> None:
     for build in (
         lambda: Scores(hallucination=value, coverage=0.0),

@@ -8,6 +8,7 @@ from hypothesis import strategies as st
 
 from eirene.core.errors import InputError
 from eirene.core.signature import MAX_SEED, check_seed, derive_seed, rng_for, signature
+from tests.rows import each
 
 seeds = st.integers(0, MAX_SEED)
 names = st.lists(st.text() | st.integers(), max_size=4)
@@ -30,12 +31,12 @@ def test_names_do_not_run_into_one_another() -> None:
     assert len({derive_seed(0, *p) for p in (("ab", "c"), ("a", "bc"), ("abc",), ("a", "b", "c"), ())}) == 5
 
 
-@pytest.mark.parametrize("good", [0, 1, MAX_SEED])
+@each("good", [0, 1, MAX_SEED])
 def test_seeds_in_range_pass(good: int) -> None:
     assert check_seed(good) == good
 
 
-@pytest.mark.parametrize("bad", [-1, MAX_SEED + 1, 1.0, True, "0", None])
+@each("bad", [-1, MAX_SEED + 1, 1.0, True, "0", None])
 def test_what_is_no_seed_is_an_input_error(bad: object) -> None:
     with pytest.raises(InputError, match="seed must be an integer from 0 to") as caught:
         check_seed(bad)  # type: ignore[arg-type]  # what a caller without a type checker may pass

@@ -12,6 +12,7 @@ from hypothesis import strategies as st
 from eirene.core.errors import InputError
 from eirene.core.scores import ArgumentScore, Poll, Polls, Scores, SentenceScore, Unscored, WordScore, number
 from eirene.core.usage import Meter, Usage
+from tests.rows import each
 
 counts = st.integers(0, 10**6)
 usages = st.builds(
@@ -58,9 +59,7 @@ def test_meters_share_nothing() -> None:
     assert Meter().total == Usage() and first.total.calls == 1
 
 
-@pytest.mark.parametrize(
-    "fields", [{"calls": -1}, {"seconds": -0.1}, {"seconds": math.nan}, {"cost_usd": math.inf}, {"dollars": 1}]
-)
+@each("fields", [{"calls": -1}, {"seconds": -0.1}, {"seconds": math.nan}, {"cost_usd": math.inf}, {"dollars": 1}])
 def test_impossible_usage_cannot_be_built(fields: dict[str, Any]) -> None:
     with pytest.raises(InputError):
         Usage(**fields)
@@ -73,7 +72,7 @@ def test_a_score_in_range_is_its_number(value: float) -> None:
     assert Scores.model_validate_json(scores.model_dump_json()) == scores
 
 
-@pytest.mark.parametrize("value", [-0.01, 1.01, math.nan, math.inf, None, "high"])
+@each("value", [-0.01, 1.01, math.nan, math.inf, None, "high"])
 def test_what_is_no_score_cannot_be_built(value: Any) -> None:
     for build in (
         lambda: Scores(hallucination=value, coverage=0.0),

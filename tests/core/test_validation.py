@@ -14,6 +14,7 @@ import eirene
 from eirene.core.errors import FormError, InputError
 from eirene.core.validation import CheckedModel
 from eirene.retrieval.langchain import CorpusRetriever
+from tests.rows import each
 
 QA = {"question": "Q?", "answer": "A."}
 SCORES: dict[str, Any] = {"hallucination": 0.5, "coverage": 0.5}
@@ -95,7 +96,7 @@ def test_every_model_that_is_handed_out_has_errors_of_ours() -> None:
     assert named == set()
 
 
-@pytest.mark.parametrize("read", [eirene.Item.model_validate, lambda data: eirene.Item.model_validate_json("{}")])
+@each("read", [eirene.Item.model_validate, lambda data: eirene.Item.model_validate_json("{}")])
 def test_pydantics_own_doors_have_errors_of_ours(read: Callable[[Any], object]) -> None:
     with pytest.raises(FormError, match=r"\A'question' is missing \(and 1 more problem\)\Z"):
         read({})

@@ -7,6 +7,7 @@ import re
 import pytest
 
 from eirene.views.verification import CAUTION, FOREIGN, MARKED
+from tests.rows import each
 
 from .pages import ROOT, read_page, section
 
@@ -24,9 +25,7 @@ def percent(cell: str) -> float:
     return float(cell.split(maxsplit=1)[0])
 
 
-@pytest.mark.parametrize(
-    ("heading", "figures"), [("| RAGTruth: n", MARKED), ("| Perspectrum: n", FOREIGN)], ids=["passages", "arguments"]
-)
+@each("heading, figures", [("| RAGTruth: n", MARKED), ("| Perspectrum: n", FOREIGN)])
 def test_a_page_warns_with_the_measured_figures(heading: str, figures: dict[str, int]) -> None:
     measured = rows_of(MEASURED, heading)
     assert {word: percent(measured[word][1]) for word in figures} == pytest.approx(figures, abs=0.5)

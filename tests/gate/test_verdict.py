@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 from hypothesis import given
 from hypothesis import strategies as st
 
 from eirene.agent.run import refine
 from eirene.agent.settings import Settings
-from eirene.core.scores import ArgumentScore, Scores, Unscored
-from eirene.gate import judge
+from eirene.core.scores import ArgumentScore, PairVotes, Scores, SentenceScore, Unscored
+from eirene.gate import judge, unusable
 from eirene.models.scripted import ScriptedChatModel
 
 unit = st.floats(0, 1)
@@ -31,6 +33,22 @@ def test_no_harm_and_gain() -> None:
     ]:
         verdict = judge(one(*before), one(*after), gain_measurable=True, settings=Settings())
         assert (verdict.accept, verdict.test) == (accept, test)
+
+
+def test_the_reason_names_the_score_with_its_change() -> None:
+    """The best of what got better, the worst of what got worse, and by how much it would have had to."""
+    for before, after, why in [
+        ((0.5, 0.6), (0.3, 0.5), "better than before, and no deciding score is worse by more than 0.02: d halluc"
+         "ination 0.50 -> 0.30"),
+        ((0.5, 0.5), (0.5, 0.49), "no deciding score is better by 0.02: the best is d coverage 0.50 -> 0.49"),
+        ((0.5, 0.5), (0.6, 0.8), "worse than before: d coverage 0.50 -> 0.80"),
+    ]:  # fmt: skip
+        assert judge(one(*before), one(*after), gain_measurable=True, settings=Settings()).why == why
+    strict = judge(one(0.5, 0.5), one(0.5, 0.4), gain_measurable=True, settings=Settings(tolerance=0))
+    assert strict.why == "better than before, and no deciding score is worse: d coverage 0.50 -> 0.40"
+    other = judge({**one(0.5, 0.5), "e": Scores.none("no judge")}, one(0.5, 0.5), gain_measurable=True,
+                  settings=Settings())  # fmt: skip
+    assert other.test == "gain"  # what had no score before is no loss
 
 
 def test_a_zero_min_gain_still_wants_something_better() -> None:
@@ -76,6 +94,43 @@ def test_what_is_accepted_harms_nothing_and_betters_something(before: Scores, af
         assert any(not isinstance(a, Unscored) and a <= b - 0.02 + 1e-8 for b, a in numbers)
 
 
+def votes(outcome: str) -> PairVotes:
+    return PairVotes.model_validate(
+        {"judge": "j", "requested": 1, "votes": (), "outcome": outcome, "why": "as counted", "first_place": None}
+    )
+
+
+def test_the_votes_of_the_pairwise_judge_stand_for_the_gain_and_never_against_the_harm() -> None:
+    """Without a preference a mended fault, or a note of a person that was followed, is gain enough."""
+    same, worse = one(0.5, 0.5), one(0.9, 0.5)
+    rows: list[tuple[Any, str, dict[str, Any], tuple[bool, str]]] = [
+        (same, "better", {}, (True, "pairwise")),
+        (same, "no gain", {}, (False, "pairwise")),
+        (same, "harm", {}, (False, "pairwise")),
+        (same, "unscored", {}, (False, "pairwise")),
+        (worse, "better", {}, (False, "harm")),
+        (same, "no gain", {"mended": ["names: Bern"]}, (True, "gain")),
+        (same, "no gain", {"settings": Settings(mode="human")}, (False, "gain")),
+        (same, "harm", {"mended": ["names: Bern"]}, (False, "pairwise")),
+        (same, "harm", {"settings": Settings(mode="human")}, (False, "pairwise")),
+    ]
+    for after, outcome, more, expected in rows:
+        given: dict[str, Any] = {"settings": Settings(), **more}
+        verdict = judge(same, after, gain_measurable=True, pairwise=votes(outcome), **given)
+        assert (verdict.accept, verdict.test) == expected, (outcome, more)
+    said = judge(same, same, gain_measurable=False, settings=Settings(), pairwise=votes("no gain")).why
+    assert said == "the pairwise judge does not prefer the rewrite in both orders: as counted"
+
+
+def test_a_mended_fault_is_a_gain_by_the_checks_that_found_it() -> None:
+    verdict = judge(
+        one(0.5, 0.5), one(0.5, 0.5), gain_measurable=True, settings=Settings(), mended=["names: Bern", "names: Basel"]
+    )
+    assert verdict.accept and verdict.why == "faults were corrected (names), and no deciding score is worse"
+    unmeasured = judge(one(0.5, 0.5), one(0.5, 0.5), gain_measurable=False, settings=Settings(), mended=["names: Bern"])
+    assert (unmeasured.accept, unmeasured.test) == (True, "gain")
+
+
 def said_of(*coverages: float | Unscored) -> dict[str, Scores]:
     arguments = tuple(ArgumentScore(group="pro", n=n, coverage=c) for n, c in enumerate(coverages, start=1))
     worst = max(c for c in coverages if isinstance(c, float))
@@ -83,16 +138,96 @@ def said_of(*coverages: float | Unscored) -> dict[str, Scores]:
 
 
 def test_an_argument_that_was_said_must_not_go_missing() -> None:
-    for before, after, accept in [
+    rows: list[tuple[Any, Any, bool]] = [
         ((0.9, 0.1), (0.6, 0.6), False),  # the worst is better, and what was said is gone
         ((0.9, 0.1), (0.2, 0.4), True),  # still said, if less surely
         ((0.9, 0.7), (0.6, 0.75), True),  # was missing before
         ((0.9, 0.49), (0.6, 0.5), True),  # within the tolerance
         ((0.9, 0.1), (0.6, Unscored(unscored="why")), True),  # nothing is known of it
-    ]:
+        ((0.9, Unscored(unscored="why")), (0.6, 0.55), True),  # nor was before
+        ((0.9, 0.375), (0.6, 0.5), False),  # missing from one half on, by more than a little
+        ((0.9, 0.5), (0.6, 0.8), True),  # at one half it was missing before
+    ]
+    for before, after, accept in rows:
         verdict = judge(said_of(*before), said_of(*after), gain_measurable=True, settings=Settings())
         assert verdict.accept is accept
-        assert accept or verdict.why == "an argument is lost: d coverage of pro 2 0.10 -> 0.60"
+        assert accept or verdict.why.startswith("an argument is lost: d coverage of pro 2 ")
+    assert judge(said_of(0.9, 0.1), said_of(0.6, 0.6), gain_measurable=True, settings=Settings()).why.endswith(
+        "pro 2 0.10 -> 0.60"
+    )
+
+
+def test_one_argument_that_is_said_now_is_a_gain_though_the_worst_stays() -> None:
+    rows: list[tuple[Any, Any, bool]] = [
+        ((0.9, 0.7), (0.9, 0.3), True),
+        ((0.9, 0.7), (0.9, 0.5), False),  # not said yet
+        ((0.9, 0.5), (0.9, 0.375), True),
+        ((0.9, 0.3), (0.9, 0.25), False),  # hardly surer
+        ((0.9, Unscored(unscored="why")), (0.9, 0.1), False),
+        ((0.9, 0.7), (0.9, Unscored(unscored="why")), False),
+    ]
+    for before, after, accept in rows:
+        verdict = judge(said_of(*before), said_of(*after), gain_measurable=True, settings=Settings())
+        assert verdict.accept is accept, (before, after)
+        assert not accept or "a missing argument is said now" in verdict.why
+    wide = Settings(min_gain=0.5)
+    assert not judge(said_of(0.9, 0.7), said_of(0.9, 0.3), gain_measurable=True, settings=wide).accept
+    assert judge(said_of(0.9, 0.75), said_of(0.9, 0.25), gain_measurable=True, settings=wide).accept
+
+
+def test_the_score_of_one_sentence_or_argument_must_change_by_more() -> None:
+    """Fine is fine under one half, and under 0.2 there is nothing to gain: 0.03 to 0.01 is as well supported."""
+
+    def held_of(worst: float) -> dict[str, Scores]:
+        sentence = SentenceScore(n=1, hallucination=worst)
+        return {"d": Scores(hallucination=worst, coverage=0.5, sentences=(sentence,))}
+
+    for before, after, expected in [
+        (0.03, 0.01, (False, "gain")),
+        (0.15, 0.25, (False, "gain")),  # fine before and after
+        (0.3, 0.15, (True, "gain")),
+        (0.21, 0.01, (False, "gain")),  # 0.01 above where nothing is to gain
+        (0.55, 0.64, (False, "gain")),  # worse by a little
+        (0.55, 0.66, (False, "harm")),
+        (0.1, 0.59, (False, "gain")),  # 0.09 above what is fine
+        (0.1, 0.62, (False, "harm")),
+    ]:
+        verdict = judge(held_of(before), held_of(after), gain_measurable=True, settings=Settings())
+        assert (verdict.accept, verdict.test) == expected, (before, after)
+    wide = Settings(tolerance=0.3)
+    assert judge(held_of(0.55), held_of(0.8), gain_measurable=True, settings=wide).test == "gain"
+
+
+def test_what_only_a_mended_fault_said_can_go() -> None:
+    """Without the faults an argument was said as well as the rest says it, and each is looked at by itself."""
+    before, after = said_of(0.9, 0.1), said_of(0.9, 0.9)
+    fixed: dict[str, Any] = {"gain_measurable": True, "settings": Settings(), "mended": ["names: Bern"]}
+    assert judge(before, after, **fixed).why == "an argument is lost: d coverage of pro 2 0.10 -> 0.90"
+    assert judge(before, after, **fixed, without_errors=said_of(0.9, 0.8)).accept
+    assert judge(before, after, **fixed, without_errors={"d": Scores.none("no text")}).test == "harm"
+    assert judge(before, after, **fixed, without_errors=said_of(0.9, 0.05)).test == "harm"  # never better than it was
+    whole, worse = said_of(0.6, 0.55), said_of(0.8, 0.8)
+    assert judge(whole, worse, gain_measurable=True, settings=Settings()).test == "harm"
+    assert judge(whole, worse, **fixed).accept  # the worst argument's score may have been the fault's
+
+
+def test_some_replies_are_rejected_before_they_are_scored() -> None:
+    refusal = "I'm sorry, but I can't help with that."
+    for candidate, answer, best, rejected, why in [
+        (" \n", "a", "a", [], "the rewrite is empty"),
+        ("b", "a", "a", [], None),
+        (" a ", "z", "a", [], "the refiner returned the text unchanged"),
+        ("b ", "a", "a", ["c", " b"], "the rewrite repeats one that was already rejected"),
+        ("x" * 4_010, "a" * 10, "a", [], None),
+        ("x" * 4_011, "a" * 10, "a", [],
+         "the rewrite has 4011 characters; for an answer of 10 at most 4010 are read"),
+        ("x" * 8_000, "a" * 2_000, "a", [], None),
+        ("x" * 8_001, "a" * 2_000, "a", [],
+         "the rewrite has 8001 characters; for an answer of 2000 at most 8000 are read"),
+        (refusal, "a", "a", [], "the reply is a refusal, not a rewrite"),
+        (refusal, refusal, refusal + " It is late.", [], None),
+    ]:  # fmt: skip
+        assert unusable(candidate, answer=answer, best=best, rejected=rejected) == why, candidate[:50]
 
 
 def test_an_answer_to_an_open_question_is_not_replaced_by_a_shorter_one() -> None:

@@ -14,6 +14,7 @@ from eirene.models.address import check_address, named, private_addresses, priva
 from eirene.models.faults import Fault
 from eirene.models.resolve import resolve_chat
 from eirene.models.token_scores import EchoScorer
+from tests.rows import each
 
 NONE = [
     "", "  ", "http://a b/v1", "http://a/v1\n", "localhost:8000/v1", "127.0.0.1", "ftp://127.0.0.1/v1", "http://",
@@ -88,8 +89,8 @@ def as_told(error: BackendError) -> tuple[BackendError, str | None]:
     return fault.error, fault.log
 
 
-@pytest.mark.parametrize(
-    ("error", "said"),
+@each(
+    "error, said",
     [
         (UnreachableError(f"m at {SERVER}: connection refused"), "m: its server cannot be reached, or failed"),
         (
@@ -109,7 +110,6 @@ def as_told(error: BackendError) -> tuple[BackendError, str | None]:
             "m: its provider refuses the request (HTTP 404)",
         ),
     ],
-    ids=lambda value: str(value)[:40],
 )
 def test_a_stranger_is_told_the_kind_and_the_log_has_the_server(error: BackendError, said: str) -> None:
     public, log = as_told(error)

@@ -12,6 +12,7 @@ from eirene.models.replies import Reply, ReplyToken, Tokens
 from eirene.models.resolve import ChatOptions, resolve_chat
 from eirene.prompts import Message
 from eirene.testing.loopback import LoopbackServer
+from tests.rows import each
 
 WORD = ReplyToken("word ", -0.1)
 ASK = [Message("user", "hm?")]
@@ -25,8 +26,8 @@ def replies(*counts: int, counted: bool = True) -> list[Reply]:
     return [Reply("word " * n, "stop", (WORD,) * n if counted else ()) for n in counts]
 
 
-@pytest.mark.parametrize(
-    ("told", "came", "settled"),
+@each(
+    "told, came, settled",
     [
         (Tokens(100, 5), replies(5, 7, 9), Tokens(100, 21)),  # the first choice alone was counted
         (Tokens(100, 21), replies(5, 7, 9), Tokens(100, 21)),

@@ -21,6 +21,7 @@ from eirene.models.resolve import ChatOptions, resolve_chat
 from eirene.prompts import Message
 from eirene.testing.loopback import LoopbackServer
 from eirene.testing.script import RawReply
+from tests.rows import each
 
 pytestmark = pytest.mark.usefixtures("loopback")
 QUICK = RetryPolicy(attempts=3, first_wait_s=0.001, max_wait_s=0.002)
@@ -81,8 +82,8 @@ FAULTS: list[tuple[BaseException, type[BackendError], bool, str]] = [
 ]  # fmt: skip
 
 
-@pytest.mark.parametrize(("root", "kind", "retryable", "said"), FAULTS, ids=lambda value: str(value)[:40])
-@pytest.mark.parametrize("wrap", [wrapped, lambda root: root], ids=["wrapped", "bare"])
+@each("root, kind, retryable, said", FAULTS)
+@each("wrap", [wrapped, lambda root: root])
 def test_each_has_its_kind_and_says_what_to_change(
     root: BaseException,
     kind: type[BackendError],

@@ -9,6 +9,7 @@ import pytest
 from eirene.cli.model_flags import CallFlags
 from eirene.core.errors import InputError
 from eirene.models.costs import Price, read_prices, shipped_prices
+from tests.rows import each
 
 FILE = """
 date = "2026-11"
@@ -94,7 +95,7 @@ def test_the_flags_go_before_the_list_that_ships(tmp_path: Path) -> None:
         CallFlags(price="1,2", prices=file).price_of(known, base_url=None)
 
 
-@pytest.mark.parametrize("price", ["1", "1,2,3", "a,b", "-1,2", "nan,1", ""])
+@each("price", ["1", "1,2,3", "a,b", "-1,2", "nan,1", ""])
 def test_a_price_of_another_form_is_refused(price: str) -> None:
     """A price is two numbers, neither negative."""
     with pytest.raises(InputError, match="price must"):

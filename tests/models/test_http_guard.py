@@ -37,6 +37,7 @@ from eirene.models.token_scores import EchoScorer
 from eirene.prompts import Message
 from eirene.testing.loopback import LoopbackServer
 from eirene.testing.script import HttpError, RawReply, ScriptedReply, ScriptedRequest, TextReply, completion_body
+from tests.rows import each
 
 pytestmark = pytest.mark.usefixtures("loopback")
 
@@ -275,8 +276,8 @@ async def test_a_models_own_max_tokens_moves_the_limit() -> None:
         assert len((await ask(by_name(server.base_url)))[0].text) == len(text)
 
 
-@pytest.mark.parametrize(
-    ("settings", "limit"),
+@each(
+    "settings, limit",
     [
         ({}, ReplyLimit.of(None)),
         ({"max_completion_tokens": 500, "n": 3}, ReplyLimit.of(500, choices=3)),

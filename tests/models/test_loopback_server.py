@@ -9,10 +9,11 @@ import warnings
 import pytest
 
 from eirene.testing.loopback import LoopbackServer
+from tests.rows import each
 
 
 @pytest.mark.usefixtures("loopback")
-@pytest.mark.parametrize("sent", [b"", b"POST /v1/chat"], ids=["nothing", "half a head"])
+@each("sent", [b"", b"POST /v1/chat"])
 def test_a_client_that_has_only_just_connected_leaves_nothing_open(sent: bytes) -> None:
     gc.collect()
     with warnings.catch_warnings(record=True) as caught:

@@ -8,12 +8,12 @@ import zlib
 from pathlib import Path
 from typing import Any
 
-import pytest
 from langchain_core.messages import AIMessage
 from langchain_core.outputs import ChatGeneration, LLMResult
 
 from eirene.models.cache import CallCache
 from eirene.models.replies import Reply, ReplyToken, Tokens, replies_of, token_count, tokens_of, whole_message
+from tests.rows import each
 
 HALF = "a\ud800"
 MENDED = "a\ufffd"
@@ -62,8 +62,8 @@ def test_what_can_be_no_count_is_none() -> None:
     assert [value for value in none if token_count(value) is not None] == []
 
 
-@pytest.mark.parametrize(
-    ("usage", "tokens"),
+@each(
+    "usage, tokens",
     [
         ({"input_tokens": 5, "output_tokens": 2}, Tokens(5, 2)),
         ({"input_tokens": 5, "output_tokens": -2}, Tokens(5, 0)),

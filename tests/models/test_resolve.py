@@ -13,12 +13,13 @@ from langchain.chat_models.base import _get_chat_model_creator
 from eirene.core.errors import InputError, MissingExtraError
 from eirene.models.resolve import ChatOptions, is_chat_name, resolve_chat
 from eirene.models.scripted import ScriptedChatModel
+from tests.rows import each
 
 NO_KEY_NEEDED = ChatOptions(base_url="http://127.0.0.1:1/v1")
 
 
-@pytest.mark.parametrize(
-    ("name", "is_chat"),
+@each(
+    "name, is_chat",
     [("openai:gpt-4o", True), ("ollama:llama3.2:1b", True), ("embedded", False), ("openai:", False), (":x", False)],
 )
 def test_a_chat_model_is_named_provider_and_model(name: str, is_chat: bool) -> None:
@@ -97,7 +98,7 @@ for name in ("anthropic:claude-x", "ollama:llama3.2:1b"):
 """
 
 
-@pytest.mark.parametrize("key", [None, " ", "k"])
+@each("key", [None, " ", "k"])
 def test_names_become_models_by_langchains_own_resolver(key: str | None) -> None:
     """In a process of its own: the packages of the two providers are not installed here, and LangChain remembers."""
     env = {**os.environ, **({} if key is None else {"ANTHROPIC_API_KEY": key})}

@@ -29,6 +29,7 @@ from eirene.prompts import Message
 from eirene.testing.loopback import LoopbackServer
 from eirene.testing.script import HttpError, ScriptedReply, ScriptedRequest, TextReply
 from tests.models.json_server import json_server
+from tests.rows import each
 
 pytestmark = pytest.mark.usefixtures("loopback")
 
@@ -242,7 +243,7 @@ def test_the_longest_reply_to_a_schema_is_foreseen() -> None:
     assert most_tokens(object_schema({"a": {"type": "string"}})) > most_tokens(long)
 
 
-@pytest.mark.parametrize("longest", [3, 20, 129, 130, 200, 257, 258, 300, 1000])
+@each("longest", [3, 20, 129, 130, 200, 257, 258, 300, 1000])
 def test_a_text_is_of_3_characters_to_the_longest_in_repeats_of_at_most_128(longest: int) -> None:
     pattern = text_schema(longest)["pattern"]
     told = [bool(re.search(pattern, "a" * n)) for n in range(longest + 3)]

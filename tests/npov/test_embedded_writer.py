@@ -53,8 +53,8 @@ def test_no_verb_takes_a_stand() -> None:
     assert not [opening for opening in (*all_openings(), *INTRODUCTIONS) if loaded.search(opening)]
 
 
-@pytest.mark.parametrize("seed", range(5))
-@pytest.mark.parametrize("given_topic", TOPICS, ids=lambda t: t.id)
+@each("seed", range(5))
+@each("given_topic", TOPICS)
 def test_every_argument_is_said_once_by_its_own_side(given_topic: Topic, seed: int) -> None:
     paragraphs = compose(given_topic, seed=seed).main.split("\n\n")
     assert len(paragraphs) == len(given_topic.sides)

@@ -116,6 +116,7 @@ def test_meta_names_the_topic_before_the_question_does(meta: dict[str, Any]) -> 
     assert [r.meta["topic"] for r in rows] == ["cash"]
 
 
+@pytest.mark.slow
 def test_balanced_answers_lean_neither_way_where_the_recipe_alone_gives_itself_away() -> None:
     """Counts of sentences, clauses and words; the number of arguments cannot be evened out as far
     (docs/guides/synthetic.md)."""

@@ -146,6 +146,7 @@ def test_answers_of_one_group_are_alike_in_what_can_be_counted(rows: list[Item])
     assert all(len(keys) == 1 for keys in groups.values())
 
 
+@pytest.mark.slow
 def test_counting_tells_nothing_in_a_large_set() -> None:
     """On 30 invented topics every count of the controls stays near one half, for both errors."""
     _, made = make(invented(30), AnswerRecipe(kinds=CORE, wordings=("paraphrase",), seed=3))

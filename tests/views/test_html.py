@@ -18,6 +18,7 @@ from eirene.views import asset
 from eirene.views.diff import diff, folds
 from eirene.views.record import view_of
 from eirene.views.report import render_page
+from tests.rows import each
 from tests.views.records import ANSWER, ITEM, record
 
 STATUSES = ("accepted", "complete", "kept", "abstained", "failed")
@@ -215,8 +216,8 @@ def passages_record(count: int) -> tuple[Record, Item]:
     return record("kept").model_copy(update={"scores": BeforeAfter(original=both, final={})}), item
 
 
-@pytest.mark.parametrize(
-    ("count", "bearing", "texts"),
+@each(
+    "count, bearing, texts",
     [
         (3, None, ["Trams are quiet.", "They are green.", "Buses smell."]),
         (2, lambda _: ("Trams are quiet.", "Buses smell."), ["Trams are quiet.", "Buses smell."]),

@@ -30,6 +30,7 @@ from tests.agent.server.serving import (
     embedded_engine,
     served,
 )
+from tests.rows import each
 
 BETTER = "Supporters say that zoos teach children about animals. Critics say that cages make animals suffer."
 pytestmark = pytest.mark.usefixtures("loopback")
@@ -89,7 +90,7 @@ def test_usage_is_that_of_draft_and_loop_once() -> None:
         assert reply.eirene["status"] == "accepted"
 
 
-@pytest.mark.parametrize("policy", ["takes", "refuses", "ignores"])
+@each("policy", ["takes", "refuses", "ignores"])
 def test_three_choices_are_each_refined_and_paid_once(policy: Any) -> None:
     with LoopbackServer(DRAFT, n=policy) as upstream, served(embedded_engine(upstream)) as server:
         reply = chat(server.client(), n=3)
@@ -205,8 +206,8 @@ def test_without_a_chat_model_the_arguments_make_the_draft() -> None:
         assert "teach" in text
 
 
-@pytest.mark.parametrize(
-    ("backend", "model"),
+@each(
+    "backend, model",
     [("embedded", "embedded"), ("gguf:/srv/models/small.gguf", "small"), ("hf:org/small", "hf:org/small")],
 )
 def test_without_draft_and_arguments_the_error_says_what_to_change(backend: str, model: str) -> None:

@@ -19,6 +19,7 @@ from eirene.agent.settings import Settings
 from eirene.models.resolve import ChatOptions, chat_builder
 from eirene.testing.loopback import LoopbackServer
 from tests.agent.server.serving import ASK, DRAFT, GIVEN, MODEL, SIDES, embedded_engine, served
+from tests.rows import each
 
 pytestmark = pytest.mark.usefixtures("loopback")
 CRITIQUE = "1. [Incomplete] Reasons: the suffering of animals is missing"
@@ -87,7 +88,7 @@ def upstream(shape: Any) -> Iterator[tuple[str, list[dict[str, Any]]]]:
         server.server_close()
 
 
-@pytest.mark.parametrize(("shape", "requests"), [(ollama, 1 + 3 + 1), (vllm, 1 + 1 + 1)])
+@each("shape, requests", [(ollama, 1 + 3 + 1), (vllm, 1 + 1 + 1)])
 def test_a_chat_goes_through_whatever_the_upstream_adds_or_leaves_out(shape: Any, requests: int) -> None:
     """A draft, a vote of three and a rewrite: the vote is one request where `n` is taken, else one each."""
     with upstream(shape) as (address, asked):

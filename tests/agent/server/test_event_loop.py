@@ -18,6 +18,7 @@ import pytest
 from eirene.agent.server.engine import Engine
 from eirene.agent.settings import Settings
 from tests.agent.server.serving import ASK, DRAFT, SIDES, Served, embedded_engine, served
+from tests.rows import each
 
 pytestmark = pytest.mark.usefixtures("loopback")
 CHAT = {"model": "embedded", "messages": [*ASK, {"role": "assistant", "content": DRAFT}], "perspectives": SIDES}
@@ -68,7 +69,7 @@ def test_a_loop_that_is_held_up_holds_up_no_connection() -> None:
     assert replies[0].json()["eirene"]["status"] == "kept"
 
 
-@pytest.mark.parametrize("stream", [False, True])
+@each("stream", [False, True])
 def test_past_the_deadline_the_client_has_its_answer_whatever_runs(stream: bool) -> None:
     with stuck_server(timeout_s=0.5) as (refiner, server):
         reply = httpx.post(f"{server.root}/v1/chat/completions", json={**CHAT, "stream": stream}, timeout=60)
@@ -133,11 +134,7 @@ def _ask_in_vain(url: str) -> None:
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize(
-    ("waits", "number", "code"),
-    [(COMPUTES, signal.SIGTERM, 0), (IN_A_THREAD, signal.SIGINT, 130)],
-    ids=["computing", "in a thread"],
-)
+@each("waits, number, code", [(COMPUTES, signal.SIGTERM, 0), (IN_A_THREAD, signal.SIGINT, 130)])
 def test_the_grace_is_a_bound_whatever_runs(waits: str, number: signal.Signals, code: int) -> None:
     with stuck_process(waits, "0.2") as process:
         process.send_signal(number)

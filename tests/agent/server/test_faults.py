@@ -24,6 +24,7 @@ from eirene.agent.settings import Settings
 from eirene.testing.loopback import LoopbackServer
 from eirene.testing.script import BrokenReply, HttpError, RawReply, ScriptedReply
 from tests.agent.server.serving import ASK, DRAFT, GIVEN, MODEL, Served, behind, chat_engine, embedded_engine, served
+from tests.rows import each
 
 pytestmark = pytest.mark.usefixtures("loopback")
 IMPROVE = "refine/improve/test"
@@ -38,8 +39,8 @@ def then(*outcomes: ScriptedReply) -> Callable[[Any, int], ScriptedReply]:
     return lambda request, index: outcomes[min(request.number, len(outcomes)) - 1]
 
 
-@pytest.mark.parametrize(
-    ("outcome", "status", "code"),
+@each(
+    "outcome, status, code",
     [
         (HttpError(429, headers={"Retry-After": "0"}), 429, "rate_limit_exceeded"),
         (HttpError(429, code="insufficient_quota"), 429, "insufficient_quota"),
@@ -52,7 +53,6 @@ def then(*outcomes: ScriptedReply) -> Callable[[Any, int], ScriptedReply]:
         (HttpError(307, headers={"Location": "http://127.0.0.2:1/"}), 502, "upstream_failed"),
         (RawReply.body(itertools.repeat(b"a" * 2**14)), 502, "upstream_unusable"),
     ],
-    ids=lambda value: str(value)[:30],
 )
 def test_without_a_draft_the_error_has_the_protocols_form(outcome: ScriptedReply, status: int, code: str) -> None:
     """Streamed or not, as long as the head of the stream is not out."""
@@ -77,7 +77,7 @@ def test_an_error_late_in_a_stream_is_an_event_that_the_client_raises() -> None:
             list(stream)
 
 
-@pytest.mark.parametrize(("outcome", "stream"), [(HttpError(400, "no"), False), (BrokenReply("cut"), True)], ids=str)
+@each("outcome, stream", [(HttpError(400, "no"), False), (BrokenReply("cut"), True)])
 def test_an_upstream_that_fails_after_the_draft_leaves_the_draft_marked_as_such(
     outcome: ScriptedReply, stream: bool
 ) -> None:

@@ -10,6 +10,7 @@ import httpx
 import pytest
 
 from tests.agent.server.serving import GIVEN, QUESTION, running
+from tests.rows import each
 
 pytestmark = pytest.mark.usefixtures("loopback")
 ANSWERS = {
@@ -27,7 +28,7 @@ def root() -> Iterator[str]:
         yield address
 
 
-@pytest.mark.parametrize("answer", ANSWERS.values(), ids=list(ANSWERS))
+@each("answer", ANSWERS.values())
 def test_a_run_over_such_a_text_ends_and_holds_nobody_up(root: str, answer: str) -> None:
     body: dict[str, Any] = {"question": QUESTION, "answer": answer, **GIVEN}
     run = httpx.post(f"{root}/v1/runs", json=body, timeout=60).json()["id"]

@@ -12,6 +12,7 @@ import pytest
 from eirene.testing.loopback import LoopbackServer
 from eirene.testing.script import HttpError, RawReply, ScriptedReply, ScriptedRequest, TextReply
 from tests.agent.server.serving import ASK, DRAFT, GIVEN, MODEL, Served, embedded_engine, served
+from tests.rows import each
 
 pytestmark = pytest.mark.usefixtures("loopback")
 
@@ -209,7 +210,7 @@ UNKNOWN: dict[str, Any] = {
 }  # fmt: skip
 
 
-@pytest.mark.parametrize(("refused", "taken"), [tuple(UNKNOWN), tuple(reversed(UNKNOWN))])
+@each("refused, taken", [tuple(UNKNOWN), tuple(reversed(UNKNOWN))])
 def test_the_other_name_of_a_limit_is_tried_and_remembered(refused: str, taken: str) -> None:
     def picky(request: ScriptedRequest, n: int) -> ScriptedReply:
         return UNKNOWN[refused] if refused in request.body else DRAFT

@@ -22,6 +22,7 @@ from eirene.models.scripted import ScriptedChatModel
 from eirene.testing.loopback import LoopbackServer
 from eirene.testing.script import BrokenReply, HttpError, ScriptedReply
 from tests.agent.server.serving import DRAFT, GIVEN, MODEL, Served, embedded_engine, served
+from tests.rows import each
 
 NODE = shutil.which("node")
 MODULES = Path(__file__).parents[3] / "build" / "npm" / "node_modules"
@@ -118,8 +119,8 @@ def test_tool_calls_pass_through(seen: dict[str, Any]) -> None:
     assert seen["tools_streamed"]["finish"] == ["tool_calls"]
 
 
-@pytest.mark.parametrize(
-    ("what", "kind", "status", "code"),
+@each(
+    "what, kind, status, code",
     [
         ("no_model", "NotFoundError", 404, "model_not_found"),
         ("bad_field", "BadRequestError", 400, "invalid_value"),

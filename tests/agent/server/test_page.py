@@ -18,6 +18,7 @@ from eirene.views.report import render_page
 from tests.agent.server.chromium import BROWSER, Browser, browser
 from tests.agent.server.serving import QUESTION, SIDES, Served, chat_engine, embedded_engine, served
 from tests.axe import violations_of, why_not
+from tests.rows import each
 
 pytestmark = [
     pytest.mark.browser,
@@ -99,8 +100,8 @@ def ask_by_keyboard(page: Browser, server: Served) -> None:
     page.wait_for("document.querySelector('#runs a')")
 
 
-@pytest.mark.parametrize(("width", "height"), [(390, 844), (1280, 900)])
-@pytest.mark.parametrize("dark", [False, True])
+@each("width, height", [(390, 844), (1280, 900)])
+@each("dark", [False, True])
 def test_a_whole_run_goes_by_keyboard_on_any_screen(tab: Browser, width: int, height: int, dark: bool) -> None:
     """Every step is shown, nothing is wider than the screen, every text can be read, nothing comes from elsewhere."""
     tab.complaints.clear()
@@ -130,8 +131,8 @@ def test_a_whole_run_goes_by_keyboard_on_any_screen(tab: Browser, width: int, he
     assert tab.complaints == []
 
 
-@pytest.mark.parametrize(("width", "height"), [(390, 844), (1280, 900)])
-@pytest.mark.parametrize("dark", [False, True])
+@each("width, height", [(390, 844), (1280, 900)])
+@each("dark", [False, True])
 def test_scores_that_decide_nothing_stand_last_and_muted_here_and_on_the_runs_page(
     tab: Browser, width: int, height: int, dark: bool
 ) -> None:
@@ -157,7 +158,7 @@ def test_scores_that_decide_nothing_stand_last_and_muted_here_and_on_the_runs_pa
         assert [(round(ratio, 2), what) for ratio, what in tab.read(CONTRASTS) if ratio < 4.5] == []
 
 
-@pytest.mark.parametrize("dark", [False, True])
+@each("dark", [False, True])
 def test_what_was_looked_at_in_part_is_not_shown_as_a_success(tab: Browser, dark: bool) -> None:
     tab.screen(width=390, height=844, dark=dark)
     whole = {"question": QUESTION, "answer": "Zoos teach children.", "context": ["Zoos teach children. Entry is free."]}
@@ -278,7 +279,7 @@ def test_what_a_model_writes_is_never_markup(tab: Browser) -> None:
         assert evil in tab.read("document.querySelector('#result .answer').textContent")
 
 
-@pytest.mark.parametrize(("critic", "edits"), [("completeness", []), ("hallucination", ["edit"])])
+@each("critic, edits", [("completeness", []), ("hallucination", ["edit"])])
 def test_the_page_offers_the_modes_that_the_server_serves(tab: Browser, critic: str, edits: list[str]) -> None:
     """Mode edit can be chosen where the server's critic names edits, and nowhere else."""
     with served(embedded_engine(critic=critic)) as server:

@@ -15,6 +15,7 @@ from eirene.agent.settings import Settings
 from eirene.models.scripted import ScriptedChatModel
 from eirene.testing.loopback import LoopbackServer
 from tests.agent.server.serving import ASK, GIVEN, chat_engine, served
+from tests.rows import each
 
 WHOLE = "Supporters say that zoos teach children about animals. Critics say that cages make animals suffer."
 REFUSAL = "I'm sorry, but I can't help with that."
@@ -31,8 +32,8 @@ def upstream(draft: str) -> Callable[[Any, int], str]:
     return script
 
 
-@pytest.mark.parametrize(
-    ("mode", "critic", "calls", "status", "given"),
+@each(
+    "mode, critic, calls, status, given",
     [
         ("fine-grained", "completeness", 2, "complete", GIVEN),
         ("fine-grained", "hallucination", 2, "complete", {"context": [WHOLE]}),
@@ -55,8 +56,8 @@ def test_a_draft_that_needs_nothing_costs_its_critique_alone(
         assert up.calls == calls
 
 
-@pytest.mark.parametrize(
-    ("refusal", "mode"),
+@each(
+    "refusal, mode",
     [
         (REFUSAL, "fine-grained"),
         ("I apologize, but I cannot provide a prediction without a dataset. Can you give me one?", "improve"),
@@ -75,8 +76,8 @@ def test_a_refusal_in_words_passes_untouched_for_the_price_of_the_draft(refusal:
         assert up.calls == 1
 
 
-@pytest.mark.parametrize(
-    ("draft", "why"),
+@each(
+    "draft, why",
     [
         (AIMessage(content="", additional_kwargs={"refusal": "No."}), "is a refusal"),
         (AIMessage(content=""), "is empty"),

@@ -9,6 +9,7 @@ import pytest
 
 from eirene.testing.loopback import LoopbackServer
 from tests.agent.server.serving import DRAFT, embedded_engine, served
+from tests.rows import each
 
 pytest.importorskip("schemathesis", reason="schemathesis is not installed")
 
@@ -20,7 +21,7 @@ CHECKS = (
 
 @pytest.mark.slow
 @pytest.mark.usefixtures("loopback")
-@pytest.mark.parametrize("key", [None, "secret"])
+@each("key", [None, "secret"])
 def test_requests_made_from_the_schema_are_answered_as_it_says(key: str | None) -> None:
     """Schemathesis, as its own process: every operation but the endless stream, good and bad values, with a key too."""
     with (

@@ -16,6 +16,7 @@ from eirene.testing.loopback import LoopbackServer
 from eirene.testing.script import HttpError, RawReply, ScriptedRequest
 from tests.agent.server.serving import ASK, DRAFT, GIVEN, MODEL, QUESTION, Served, embedded_engine, running, served
 from tests.otlp_collector import Collector
+from tests.rows import each
 
 pytestmark = pytest.mark.usefixtures("loopback")
 
@@ -35,7 +36,7 @@ def traced(upstream: LoopbackServer | None, collector: Collector, **options: Any
         yield server
 
 
-@pytest.mark.parametrize("stream", [False, True])
+@each("stream", [False, True])
 def test_a_chat_is_part_of_the_trace_that_its_client_began(stream: bool) -> None:
     with Collector() as collector, LoopbackServer(DRAFT) as upstream:
         with traced(upstream, collector) as server:
@@ -140,6 +141,7 @@ def test_who_has_no_key_adds_nothing_to_a_trace() -> None:
         assert collector.spans == []
 
 
+@pytest.mark.slow
 def test_the_command_traces_what_it_serves() -> None:
     with Collector() as collector:
         variables = {"OTEL_EXPORTER_OTLP_ENDPOINT": collector.address, "OTEL_BSP_SCHEDULE_DELAY": "10"}

@@ -34,6 +34,7 @@ from tests.cli.batch.batch_runs import (
     start,
     wait_for,
 )
+from tests.cli.run import Run
 
 pytestmark = pytest.mark.usefixtures("loopback")
 
@@ -52,18 +53,17 @@ def grown(out: Path, n: int) -> Callable[[], bool]:
     return lambda: out.exists() and out.read_bytes().count(b"\n") >= n
 
 
-def test_a_signal_finishes_what_is_under_way_and_the_next_run_the_rest(tmp_path: Path) -> None:
+def test_a_signal_finishes_what_is_under_way_and_the_next_run_the_rest(run: Run, tmp_path: Path) -> None:
     """Exit code 130; every call that was made is in the journal, and none is made twice."""
     file, out = data(tmp_path, 24), tmp_path / "out.jsonl"
     with LoopbackServer(rewrite, latency_s=0.1) as server:
         process = start(flags(server, file, out, "--concurrency", "4"))
-        wait_for(grown(out, 6), process=process)
+        wait_for(grown(out, 4), process=process)
         code, said = end(process, TERMINATE)
         assert code == 130, said
         assert "rows under way have 60 s to end" in said and "stopped (by the user)" in said
         assert len(lines(out)) == server.calls < 24
-        code, said = end(start(flags(server, file, out)))
-        assert code == 0, said
+        assert run(*flags(server, file, out)).code == 0
         assert server.calls == 24
     assert len(lines(out)) == len(ids(out)) == 24
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -11,6 +10,7 @@ from eirene.core.findings.edits import Removal, apply_findings
 from eirene.core.findings.kinds import finding_of
 from eirene.core.findings.tags import parse_tagged
 from eirene.text.edits import undo_edits
+from tests.rows import each
 
 WORDS = st.sampled_from(
     ["A", "an", "the", "and", "Paris", "is", "not", " ", "  ", ",", ".", "\n", "- ", "!", "“", "x", "E", "日"]
@@ -61,8 +61,8 @@ def test_every_edit_is_made_or_skipped(case: tuple[str, list[Finding]]) -> None:
     assert {f for f in findings if f.edit is not None} == {*made, *edited.skipped}
 
 
-@pytest.mark.parametrize(
-    ("tagged", "edited"),
+@each(
+    "tagged, edited",
     [
         ("One. <invented>Two.</invented> Three.", "One. Three."),
         ("One. <invented>Two.</invented>", "One."),

@@ -10,6 +10,7 @@ from eirene.core.critique import HALLUCINATIONS, Finding
 from eirene.core.errors import InputError
 from eirene.core.findings.kinds import REMOVED, finding_of
 from eirene.core.findings.tags import DEEPEST, escape_tags, in_order, parse_tagged, write_tagged
+from tests.rows import each
 
 PIECES = st.sampled_from(
     ["<", ">", "/", "<entity>", "</entity>", "<mark>", "</mark>", "<delete>", "</delete>", "<b>", "</b>", "&lt;",
@@ -61,9 +62,7 @@ def test_escaped_text_is_text_alone(text: str) -> None:
     assert (read.text, read.findings, read.stray) == (text, (), 0)
 
 
-@pytest.mark.parametrize(
-    ("written", "text", "found"),
-    [
+@each("written, text, found", [
         ("a <entity><mark>new</mark><delete>old</delete></entity> b", "a old b", [("entity", 2, 5, "new")]),
         ("a <entity><delete>old</delete><mark>new</mark></entity> b", "a old b", [("entity", 2, 5, "new")]),
         ("a <entity><mark>new</mark>old</entity> b", "a old b", [("entity", 2, 5, "new")]),
@@ -81,8 +80,7 @@ def test_escaped_text_is_text_alone(text: str) -> None:
         ("<b>a</b> <thing>c</thing> 1 < 2 > 0", "<b>a</b> <thing>c</thing> 1 < 2 > 0", []),
         ("&lt;entity>a&lt;/entity> &amp;lt; &amp;", "<entity>a</entity> &lt; &amp;", []),
         ("<entity>a<relation>b</entity>c</relation>", "abc", [("entity", 0, 2, None)]),
-    ],
-)  # fmt: skip
+    ])  # fmt: skip
 def test_forms_that_models_and_people_write(written: str, text: str, found: list[tuple[object, ...]]) -> None:
     """Either order, a lone half, nesting, crossing, unknown and literal tags have one reading each."""
     read = parse_tagged(written)
@@ -99,7 +97,7 @@ def test_tidy_reading_drops_the_white_space_that_annotators_leave() -> None:
     assert [(f.start, f.end, f.edit) for f in read.findings] == [(2, 5, "new"), (8, 12, "")]
 
 
-@pytest.mark.parametrize(
+@each(
     "finding",
     [
         Finding(kind="missing", start=1, end=1, reason="r", edit="x"),
@@ -121,7 +119,7 @@ def test_findings_that_cross_are_refused() -> None:
         write_tagged("abc", crossing)
 
 
-@pytest.mark.parametrize("depth", [DEEPEST, DEEPEST + 1, 20_000])
+@each("depth", [DEEPEST, DEEPEST + 1, 20_000])
 def test_tags_further_in_than_is_read_are_dropped_with_their_other_halves(depth: int) -> None:
     """The text stays whole, the outer elements keep their ends, and each tag that is dropped is counted."""
     read = parse_tagged("a " + "<invented>" * depth + "b" + "</invented>" * depth + " c <entity>d</entity>")

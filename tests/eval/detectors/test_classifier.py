@@ -18,6 +18,7 @@ from eirene.eval.base import Case, layout_digest
 from eirene.eval.detectors.classifier import ClassifierDetector, ClassifierTask, Labels, log_likelihoods
 from eirene.models.local.model import LocalModel, load_local
 from eirene.prompts.curly import curly_reply
+from tests.rows import each
 from tests.tiny_llama import make_llama
 
 SIDES = (ArgumentGroup("pro", ("Wind is clean.",)), ArgumentGroup("con", ("Turbines kill birds.",)))
@@ -61,7 +62,7 @@ def test_a_prompt_is_read_once_for_all_labels(plain, monkeypatch: pytest.MonkeyP
     assert read == [5, 2, 1]
 
 
-@pytest.mark.parametrize(("prompt", "labels"), [([], [[1]]), ([1], [[]])])
+@each("prompt, labels", [([], [[1]]), ([1], [[]])])
 def test_nothing_has_no_likelihood(plain, prompt, labels) -> None:
     with pytest.raises(ValueError, match="must have a token"):
         log_likelihoods(plain.model, prompt, labels)
@@ -130,7 +131,7 @@ def test_a_text_cannot_answer_in_the_classifiers_place(plain) -> None:
     assert ClassifierTask("coverage").prompt(hostile).count("{covered:") == 1
 
 
-@pytest.mark.parametrize("labels", [("NO", "NO"), ("", "YES"), ("N}O", "YES")])
+@each("labels", [("NO", "NO"), ("", "YES"), ("N}O", "YES")])
 def test_labels_that_cannot_work_are_refused(labels) -> None:
     with pytest.raises(InputError, match="label"):
         Labels(*labels)

@@ -7,6 +7,7 @@ import pytest
 
 from eirene.core.errors import InputError
 from eirene.eval.metrics.bootstrap import Array, Estimate, Resamples, means, ratio
+from tests.rows import each
 
 
 def values(n: int, k: int = 1, seed: int = 0) -> Array:
@@ -66,7 +67,7 @@ def test_absent_values_do_not_count() -> None:
     assert found.to_json()["undefined_draws"] == found.undefined_draws
 
 
-@pytest.mark.parametrize("rows", [0, 4])
+@each("rows", [0, 4])
 def test_no_figure_is_named_and_never_nan(rows: int) -> None:
     (found,) = Resamples(draws=10).estimate(rows, means(np.full(rows, np.nan)))
     assert found.value is None

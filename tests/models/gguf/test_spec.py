@@ -21,6 +21,7 @@ from eirene.models.gguf.spec import (
     parse_gguf,
     template_text,
 )
+from tests.rows import each
 
 
 def test_a_name_has_a_path_and_perhaps_options_and_a_template() -> None:
@@ -44,11 +45,15 @@ def test_a_package_that_holds_one_file_may_stand_for_it(tmp_path: Path, monkeypa
     assert parse_gguf("gguf:eirene_test_weights?threads=2") == GgufSpec(str(package / "model.gguf"), 2)
 
 
-@pytest.mark.parametrize(
-    ("option", "said"),
-    [("context=1", "context must be from 256 to"), ("context=99999999999999", "16777216, got 99999999999999"),
-     ("threads=0", "threads must be from 1 to 512"), ("tokens=" + "9" * 5000, "tokens must be from 1 to")],
-)  # fmt: skip
+@each(
+    "option, said",
+    [
+        ("context=1", "context must be from 256 to"),
+        ("context=99999999999999", "16777216, got 99999999999999"),
+        ("threads=0", "threads must be from 1 to 512"),
+        ("tokens=" + "9" * 5000, "tokens must be from 1 to"),
+    ],
+)
 def test_numbers_out_of_bounds_are_refused(option: str, said: str) -> None:
     with pytest.raises(InputError, match=said) as caught:
         parse_gguf(f"gguf:a.gguf?{option}")
@@ -71,7 +76,7 @@ def test_a_mistyped_name_is_told_the_nearest_ones(tmp_path: Path) -> None:
     assert template_text(str(tmp_path / "chat.jinja")) == "{{ messages[0].content }}"
 
 
-@pytest.mark.parametrize("name", ["gguf:", "gguf:?threads=2", "gguf:a?thread=1", "gguf:a?gpu=1", "gguf:a?threads=x"])
+@each("name", ["gguf:", "gguf:?threads=2", "gguf:a?thread=1", "gguf:a?gpu=1", "gguf:a?threads=x"])
 def test_a_name_that_says_something_else_is_refused(name: str) -> None:
     with pytest.raises(InputError, match=r"write gguf:FILE\.gguf"):
         parse_gguf(name)

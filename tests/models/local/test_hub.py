@@ -14,6 +14,7 @@ from peft import LoraConfig, TaskType, get_peft_model
 from transformers import AutoModelForCausalLM
 
 from eirene.models.local.loading import file_beside, quiet_peft
+from tests.rows import each
 from tests.tiny_llama import make_llama
 
 PROMPT = {"layout": "instruct", "name": "own", "system": "Judge.", "user": "{{instruction}} {{material}}",
@@ -61,6 +62,6 @@ def test_a_base_and_an_adapter_of_the_hub_bring_their_prompt_and_their_version(t
     assert carried["version"] != plain["version"]
 
 
-@pytest.mark.parametrize("path", ["owner/nowhere", "/nowhere", "no name: at all"])
+@each("path", ["owner/nowhere", "/nowhere", "no name: at all"])
 def test_beside_what_is_not_there_lies_nothing(path: str) -> None:
     assert file_beside(path, "eirene_prompt.json") is None

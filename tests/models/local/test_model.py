@@ -17,6 +17,7 @@ from eirene.models.local.loading import quiet_peft
 from eirene.models.local.model import LocalModel, load_local
 from eirene.models.local.sampling import LocalSampling
 from eirene.prompts import Message
+from tests.rows import each
 from tests.tiny_llama import make_llama
 
 SHORT = LocalSampling(max_new_tokens=8)
@@ -167,8 +168,8 @@ def test_an_adapter_that_does_not_go_with_the_model_is_an_input_error(base: Path
         load_local(f"hf:{base}+{prefix}", device="cpu")
 
 
-@pytest.mark.parametrize(
-    ("name", "said"),
+@each(
+    "name, said",
     [("hf:/no/such/folder", "no folder"), ("hf:{}+./none", "no folder"), ("hf:owner/nothing", "cannot be loaded")],
 )
 def test_what_is_not_there_is_an_input_error(name: str, said: str, base: Path) -> None:

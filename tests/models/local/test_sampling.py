@@ -58,8 +58,8 @@ def test_the_last_bit_of_a_logit_does_not_take_one_token_for_another() -> None:
     assert picked[0] == picked[1]
 
 
-@pytest.mark.parametrize("vocabulary", [50, 3000])
-@pytest.mark.parametrize("top_p", [0.3, 0.9, 1.0])
+@each("vocabulary", [50, 3000])
+@each("top_p", [0.3, 0.9, 1.0])
 def test_the_nucleus_is_that_of_transformers(vocabulary: int, top_p: float) -> None:
     logits = torch.randn(1, vocabulary, generator=torch.Generator().manual_seed(0))
     uniform = torch.linspace(0, 1, 4001)

@@ -26,6 +26,7 @@ from recipes.verifier.fit import probabilities  # noqa: E402
 from recipes.verifier.graph import HeadShape, PairReader  # noqa: E402
 from recipes.verifier.temperature import tempered  # noqa: E402
 from tests.recipes.verifier.verifier_rows import rows_of, write_rows  # noqa: E402
+from tests.rows import each  # noqa: E402
 
 SHAPE = HeadShape(width=16, heads=2, layers=2)
 ODD = ["", " ", "\u200b", "🙂", "\0", "\ud800", "它太贵了。", "x" * 3000, "word " * 400, "[SEP]", "_"]
@@ -108,7 +109,7 @@ def test_no_pairs_give_no_rows(verifier: Verifier) -> None:
     assert verifier.read([]).shape == (0, 3)
 
 
-@pytest.mark.parametrize("text", ODD)
+@each("text", ODD)
 def test_odd_texts_are_read_on_both_sides(text: str, verifier: Verifier) -> None:
     plain = "Otters hold hands."
     read = verifier.read(
@@ -118,7 +119,7 @@ def test_odd_texts_are_read_on_both_sides(text: str, verifier: Verifier) -> None
     assert read.sum(1) == pytest.approx(np.ones(3), abs=1e-5)
 
 
-@pytest.mark.parametrize("blank", ["", " ", "\n", "\u200b"])
+@each("blank", ["", " ", "\n", "\u200b"])
 def test_without_a_word_nothing_is_supported(blank: str, verifier: Verifier) -> None:
     pairs = [PremiseClaim((blank,), "It rained."), PremiseClaim(("It rained.",), blank), PremiseClaim((), "It rained.")]
     assert verifier.read(pairs).tolist() == [[0.0, 1.0, 0.0]] * 3

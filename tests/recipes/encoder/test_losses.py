@@ -9,6 +9,7 @@ import pytest
 torch = pytest.importorskip("torch")
 
 from recipes.encoder.fit import contrastive, coverage_ranking, hallucination_ranking  # noqa: E402 - after the skip
+from tests.rows import each  # noqa: E402
 
 GOOD = torch.tensor([[0.9, 0.1, 0.0], [0.1, 0.9, 0.0], [0.0, 0.0, 0.9]])
 OWNER = torch.tensor([0, 1, 2])
@@ -27,13 +28,13 @@ def test_hallucination_by_hand() -> None:
     assert hallucination_ranking(GOOD, OWNER, ONE_CLAIM, 1.0).item() == pytest.approx(expected, rel=1e-5)
 
 
-@pytest.mark.parametrize("loss", [coverage_ranking, hallucination_ranking])
+@each("loss", [coverage_ranking, hallucination_ranking])
 def test_the_right_alignment_is_cheaper(loss: object) -> None:
     assert callable(loss)
     assert loss(GOOD, OWNER, ONE_CLAIM, 0.1) < loss(GOOD, OWNER.roll(1), ONE_CLAIM, 0.1)
 
 
-@pytest.mark.parametrize("loss", [coverage_ranking, hallucination_ranking])
+@each("loss", [coverage_ranking, hallucination_ranking])
 def test_claims_of_one_argument_cost_nothing_and_are_finite(loss: object) -> None:
     assert callable(loss)
     value = loss(GOOD.clone().requires_grad_(), OWNER, torch.tensor([0, 1, 2]), 0.1)

@@ -12,6 +12,7 @@ from recipes.verifier.edits import own_edits, paired, sentence_rows
 from recipes.verifier.edits.additions import Additions, both
 from recipes.verifier.edits.given import ClaimGiven, plain, quotations
 from recipes.verifier.edits.make import FALSE, TRUE
+from tests.rows import each
 
 TEXT = (
     "In March 2004 Acme bought Beta for 400 million dollars. The station lies 12 km north of Graz, on the left side of "
@@ -27,8 +28,8 @@ def made(rule: str, claim: str, premise: str = TEXT) -> set[str]:
     return {claim for claim in found if claim is not None}
 
 
-@pytest.mark.parametrize(
-    ("rule", "claim", "wanted"),
+@each(
+    "rule, claim, wanted",
     [
         ("roles", "Acme bought Beta.", "Beta bought Acme."),
         ("roles", "A man chases a dog.", "A dog chases a man."),
@@ -68,8 +69,8 @@ def test_a_rule_makes_the_edit_that_it_is_named_after(rule: str, claim: str, wan
     assert wanted in made(rule, claim)
 
 
-@pytest.mark.parametrize(
-    ("rule", "claim"),
+@each(
+    "rule, claim",
     [
         ("roles", "Acme and Beta met."),
         ("roles", "Acme married Beta."),

@@ -25,6 +25,7 @@ from recipes.verifier.fit import (  # noqa: E402
 )
 from recipes.verifier.graph import HeadShape, PairReader  # noqa: E402
 from tests.recipes.verifier.verifier_rows import rows_of, write_rows  # noqa: E402
+from tests.rows import each  # noqa: E402
 
 SMALL = VerifierRecipe(epochs=3, batch=6, shape=HeadShape(width=16, heads=2, layers=1))
 
@@ -75,8 +76,8 @@ def test_every_row_is_in_one_batch_with_its_pair(sizes: list[int], most: int, se
     assert made == again
 
 
-@pytest.mark.parametrize(
-    ("label", "right", "wrong"),
+@each(
+    "label, right, wrong",
     [
         ("supported", [9.0, 0, 0], [0, 9.0, 0]),
         ("unsupported", [0, 9.0, 0], [0, 0, 9.0]),

@@ -11,6 +11,7 @@ from hypothesis import strategies as st
 
 from recipes.verifier.data import VerifierRow
 from recipes.verifier.temperature import fit_temperature, log_loss, tempered
+from tests.rows import each
 
 pytestmark = pytest.mark.slow
 
@@ -19,7 +20,7 @@ def rows_with(labels: list[Any]) -> list[VerifierRow]:
     return [VerifierRow("own", ("Rain fell.",), "It rained.", label) for label in labels]
 
 
-@pytest.mark.parametrize("factor", [0.5, 1.0, 3.0])
+@each("factor", [0.5, 1.0, 3.0])
 def test_the_factor_of_overconfident_logits_is_found(factor: float) -> None:
     rng = np.random.default_rng(0)
     logits = rng.normal(0, 1.5, (20_000, 3))
@@ -30,7 +31,7 @@ def test_the_factor_of_overconfident_logits_is_found(factor: float) -> None:
     assert fit_temperature(rows, said.astype(np.float32)) == pytest.approx(factor, rel=0.06)
 
 
-@pytest.mark.parametrize("labels", [[], ["supported"] * 3, ["unsupported", "not_supported"]])
+@each("labels", [[], ["supported"] * 3, ["unsupported", "not_supported"]])
 def test_rows_of_one_kind_tell_nothing(labels: list[str]) -> None:
     assert fit_temperature(rows_with(labels), np.full((len(labels), 3), 1 / 3, np.float32)) == 1.0
 
