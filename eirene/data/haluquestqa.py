@@ -183,7 +183,7 @@ def _text(data: dict[str, Any], name: str, where: str) -> str:
 
 _PAIR = ("question_text", "ans1_text", "ans2_text")
 _WHICH = "answer_number"
-_WHOLE = re.compile(r"ANSWER ?[12]?[:.]?")
+_WHOLE = re.compile(r"ANSWER ?[12]?[:.]*", re.IGNORECASE)
 _LABELS = {"human_answer": "human", "model_answer": "model"}
 
 
@@ -262,10 +262,15 @@ def _remarks(data: Mapping[str, Any], which: int, answer: str, where: str) -> li
         if target != f"answer{which}" or not reason.strip():
             continue
         place = _find(answer, span)
-        numbers = [s.n for s in sentences] if _WHOLE.fullmatch(span.strip()) else []
+        numbers = [s.n for s in sentences] if names_whole(span) else []
         numbers = [_overlapping(sentences, *place)] if place is not None else numbers
         notes += [{"sentence": n, "reason": reason.strip()} for n in numbers]
     return notes
+
+
+def names_whole(span: str) -> bool:
+    """Whether a marked text is the word for the answer itself, such as "ANSWER1:"."""
+    return _WHOLE.fullmatch(span.strip()) is not None
 
 
 def _listed(cell: object, name: str, where: str) -> list[str]:

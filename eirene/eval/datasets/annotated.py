@@ -20,9 +20,9 @@ from eirene.data import open_source
 from eirene.data.haluquestqa import parse_tagged_answer
 from eirene.data.json_rows import Row
 from eirene.eval.datasets.base import case_of as feedback_case
-from eirene.eval.datasets.base import find_span, with_own_ids
+from eirene.eval.datasets.base import with_own_ids
 from eirene.eval.datasets.labelled import Form, read_forms
-from eirene.eval.datasets.published import haluquestqa_answers
+from eirene.eval.datasets.published import haluquestqa_answers, marked_place
 from eirene.eval.datasets.published import qa_feedback as labelled_qa_feedback
 from eirene.eval.datasets.published import ragtruth as labelled_ragtruth
 from eirene.text.sentences import Sentence, split_sentences
@@ -234,7 +234,7 @@ def haluquestqa(data: dict[str, Any], row: Row) -> Said:
             if remark["target"] not in (which, which.replace("answer", "question")) or remark.get("helpful"):
                 continue
             kind = HALUQUESTQA.names[remark["aspect"]]
-            place = (0, 0) if kind == "misconception" else _place(answer, remark["span"] or "")
+            place = (0, 0) if kind == "misconception" else marked_place(answer, remark["span"] or "")
             if kind is None or place is None:
                 reasons.append(f"{remark['aspect']}: its text is not in the answer")
                 continue
@@ -280,12 +280,6 @@ _UNKNOWN = (
     "is of no known annotated form: FavaBench ('annotated'), RAGTruth, QA-Feedback, HaluQuestQA, or a row of Eirene's "
     "with 'findings' in its meta"
 )
-
-
-def _place(answer: str, span: str) -> tuple[int, int] | None:
-    if span.strip().rstrip(":.").upper().replace(" ", "") in ("ANSWER", "ANSWER1", "ANSWER2"):
-        return 0, len(answer)
-    return find_span(answer, span)
 
 
 def _optional(data: Mapping[str, Any], *names: str) -> str | None:

@@ -11,6 +11,7 @@ from collections.abc import Iterator, Mapping
 from typing import Any
 
 from eirene.core.records import Item, parse_item
+from eirene.data.haluquestqa import names_whole
 from eirene.data.json_rows import Row
 from eirene.eval.datasets.base import Labelled, Mark, find_span, marked_faults, parse_feedback_case
 
@@ -166,7 +167,7 @@ def haluquestqa(data: dict[str, Any], row: Row) -> Iterator[Labelled]:
         answer = item.answer
         remarks = [r for r in data["annotations"] if r["target"] == which]
         facts = [r["span"] or "" for r in remarks if r["aspect"] == "factuality"]
-        found = [find_span(answer, text) for text in facts]
+        found = [marked_place(answer, text) for text in facts]
         spans = [span for span in found if span is not None]
         yield Labelled(
             item,
@@ -176,6 +177,11 @@ def haluquestqa(data: dict[str, Any], row: Row) -> Iterator[Labelled]:
             marks=marked_faults(answer, spans) if len(spans) == len(found) else None,
             slices={"category": (data["category"],), "source": (data[f"{which}_source"],)},
         )
+
+
+def marked_place(answer: str, span: str) -> tuple[int, int] | None:
+    """Where a remark's text stands; the word for the answer itself is on all of it."""
+    return (0, len(answer)) if names_whole(span) else find_span(answer, span)
 
 
 def haluquestqa_answers(data: dict[str, Any], row: Row) -> Iterator[tuple[str, Item]]:

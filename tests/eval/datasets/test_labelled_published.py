@@ -135,6 +135,7 @@ def test_haluquestqa_gives_two_answers(tmp_path: Path) -> None:
     remarks = [
         {"aspect": "factuality", "target": "answer1", "span": "Cats  PURR."},
         {"aspect": "incomplete_ans", "target": "answer2", "span": "Yes."},
+        {"aspect": "factuality", "target": "answer2", "span": "ANSWER2:"},
         {"aspect": "ques_misconception", "target": "question1", "span": "x"},
     ]
     row = {
@@ -149,7 +150,8 @@ def test_haluquestqa_gives_two_answers(tmp_path: Path) -> None:
     }
     first, second = read(tmp_path, row).cases
     assert (first.hallucination, first.coverage, labels(first)) == (True, False, [False, True])
-    assert (second.hallucination, second.coverage, second.slices["source"]) == (False, True, ("model",))
+    assert (second.hallucination, second.coverage, second.slices["source"]) == (True, True, ("model",))
+    assert labels(second) == [True]  # the word for the answer itself is on all of it
     assert first.cluster == second.cluster
 
 
