@@ -24,12 +24,12 @@ from eirene.cli.app import app
 from tests.source_tree import LONG, MODULES, ROOT, SMALL, House, circle_in, faults_of, import_graph, read_house
 
 LIMITS = {
-    "lines": 68_200,
+    "lines": 67_620,
     "modules": 401,
     "flags of all commands": 621,
     "lines of benchmarks": 8_760,
-    "test cases": 4_620,
-    "processes that tests start": 131,
+    "test cases": 4_530,
+    "processes that tests start": 129,
 }
 """What `make check` allows. They only ever fall: what is added names what leaves, and a clean-up lowers them."""
 STARTERS = {"subprocess", "asyncio", "multiprocessing", "context", "pexpect"}

@@ -29,7 +29,6 @@ from eirene.models.redaction import redacted
 from eirene.models.replies import Reply
 from eirene.models.reply_text import unwrapped
 from eirene.models.verifier.runtime import pair_of, token_text
-from eirene.models.verifier.windows import Rarity, pieces_of
 from eirene.npov.writers import read_generated, read_response
 from eirene.prompts.fence import break_control_tokens
 from eirene.refiners.embedded.plan import Addition, Changes, exact_repeats
@@ -47,6 +46,7 @@ from eirene.text.sentences import split_sentences
 from eirene.text.specifics.derived import derivable
 from eirene.text.specifics.notation import Notation
 from eirene.text.words import content_words
+from eirene.verification.context import Rarity, pieces_of
 from eirene.views.diff import diff
 from eirene.views.facts import visible
 from recipes.encoder.data import dress

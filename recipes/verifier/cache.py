@@ -25,7 +25,7 @@ from eirene.core.logs import get_logger
 from eirene.models.encoder import load_encoder
 from eirene.models.encoder.runtime import Encoder, TokenLayers
 from eirene.models.verifier.runtime import FLAGS, LINKS, TokenText, pair_of, token_text
-from eirene.models.verifier.windows import Rarity, pick, pieces_of
+from eirene.verification.context import Rarity, pick, pieces_of
 from recipes.verifier.data import VerifierRow
 
 logger = get_logger(__name__)

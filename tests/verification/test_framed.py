@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import eirene
 from eirene.core.verification import ClaimVerdict
+from eirene.verification.verify import verify_item
 
 CLAIM = "The castle burned down in 1604."
 
@@ -102,5 +103,5 @@ def test_sides_may_deny_each_other() -> None:
         answer="Supporters say that the castle burned down in 1604.",
         perspectives={"pro": [CLAIM], "con": ["It is a myth that the castle burned down in 1604."]},
     )
-    found = eirene.verification.verify_item(item, item.answer)
+    found = verify_item(item, item.answer)
     assert found is not None and found.claims[0].verdict == "supported"

@@ -9,8 +9,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from eirene.models.encoder import Encoder
-from eirene.models.verifier.windows import LONGEST, MOST_WORDS, Rarity, cut_sentence, pick, pieces_of
+from eirene.models.encoder.runtime import shipped_encoder
+from eirene.verification.context import LONGEST, MOST_WORDS, Rarity, cut_sentence, pick, pieces_of
 from tests.rows import each
 
 TARGET = "The lighthouse of Norra was painted green in 1874."
@@ -62,8 +62,8 @@ def test_pieces_are_the_sentences_in_order_without_copies_and_blanks() -> None:
 
 
 @pytest.fixture(scope="module")
-def vectors(encoder: Encoder) -> np.ndarray:
-    return encoder.encode([CLAIM, TARGET, *OTHERS])
+def vectors() -> np.ndarray:
+    return shipped_encoder().encode([CLAIM, TARGET, *OTHERS])
 
 
 @each("by", ["words and meaning", "meaning"])
