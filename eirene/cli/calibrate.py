@@ -12,7 +12,7 @@ from eirene.cli.data_flags import FormFlags
 from eirene.cli.evaluate.critiques import print_table, show_or_json
 from eirene.cli.flags import Without, listed, with_groups
 from eirene.cli.model_flags import ScoreFlags
-from eirene.cli.progress import watch_detectors
+from eirene.cli.progress import watch
 from eirene.cli.terminal import console, output, resumable, say
 
 if TYPE_CHECKING:
@@ -81,8 +81,10 @@ def calibrate(
             check_output(str(folder / name), force=force)
         built = build_detectors(names, resources)
         work = EvaluateOptions(seed=models.seed, concurrency=concurrency, retry_failed=retry_failed)
-        with resumable(folder), watch_detectors(len(labelled.cases) * len(built)) as on_row:
-            found = asyncio.run(acalibrate(labelled.cases, built, out=folder, plan=plan, work=work, on_row=on_row))
+        with resumable(folder), watch(len(labelled.cases) * len(built), "scoring") as progress:
+            found = asyncio.run(
+                acalibrate(labelled.cases, built, out=folder, plan=plan, work=work, on_row=progress.add_scored)
+            )
         made = found.calibration
         fitted = made.model_dump(mode="json")["errors"]
         title = "standard input" if data == "-" else Path(data).name

@@ -13,7 +13,7 @@ from eirene.cli import flags
 from eirene.cli.data_flags import IN_HELP, CorpusFlags, DataFlags
 from eirene.cli.flags import LoopFlags, TraceFlags, Without, listed, listed_seeds, with_groups
 from eirene.cli.model_flags import ModelFlags
-from eirene.cli.progress import watch, watch_rows
+from eirene.cli.progress import watch
 from eirene.cli.terminal import console, output, results_folder, resumable, tell_rows, write_results
 from eirene.core.errors import InputError
 
@@ -87,7 +87,7 @@ def _gather(items: Sequence[Item], plan: ComparePlan, parts: Parts, folder: Path
     from eirene.core.process import settings_for_rows
 
     total = len(items) * len(plan.modes) * len(plan.seeds)
-    with resumable(folder), watch_rows("comparing", total) as progress, settings_for_rows():
+    with resumable(folder), watch(total, "comparing") as progress, settings_for_rows():
         work = acompare(
             items, plan=plan, parts=parts, out=folder, judge=judge,
             on_row=lambda row: progress.add(row.record.status, row.record.usage),

@@ -8,7 +8,6 @@ from collections import Counter
 from collections.abc import AsyncGenerator, Callable, Iterable, Iterator, Sequence
 from contextlib import ExitStack
 from dataclasses import dataclass, field
-from itertools import islice
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -28,9 +27,6 @@ if TYPE_CHECKING:
     from eirene.synth.fava import FavaRecipe, FavaTotals, PassageOutcome, PassagePlan
     from eirene.synth.fava.recipe import Neighbours
     from eirene.synth.fava.replies import TextModel
-
-MOST_COUNTED = 10_000
-"""Passages left that are counted to say how many there are: reading a large corpus to its end takes long."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -80,7 +76,7 @@ def by_model(order: Order, recipe: FavaRecipe, made: FavaTotals, *, backend: str
             left = journals.left()
             if isinstance(error, BackendError):  # where the disk is full, a card does not fit either
                 _write_card(order, recipe, writes, journals, is_finished=False)
-            say(f"{made.rows} rows are there; {_said(left)}; run the same command again to resume")
+            say(f"{made.rows} rows are there; {left:,} passages are left; run the same command again to resume")
             raise
         left = 0 if stop.control.reason is None else journals.left()
         _write_card(order, recipe, writes, journals, is_finished=not left)
@@ -88,7 +84,7 @@ def by_model(order: Order, recipe: FavaRecipe, made: FavaTotals, *, backend: str
         say(line)
     if left:
         command = "the same command" if stop.by_user else "with a higher limit the same command"
-        say(f"stopped ({stop.control.reason}): {_said(left)}; {command} resumes")
+        say(f"stopped ({stop.control.reason}): {left:,} passages are left; {command} resumes")
     if stop.by_user:
         raise typer.Exit(130)
 
@@ -103,7 +99,7 @@ def _write_card(order: Order, recipe: FavaRecipe, writes: TextModel, journals: _
         "references": recipe.references, "clean_share": recipe.clean, "genres_asked": list(recipe.genres),
         "tries": recipe.tries, "seed": recipe.seed, "passages": made.passages, "finished": is_finished, **made.card(),
     }  # fmt: skip
-    write_text(_card(order.out), json.dumps(card, ensure_ascii=False, indent=1) + "\n", force=True)
+    write_text(f"{order.out}.card.json", json.dumps(card, ensure_ascii=False, indent=1) + "\n", force=True)
 
 
 async def _run(
@@ -133,14 +129,6 @@ async def _run(
         return stop
 
 
-def _said(left: int) -> str:
-    return f"{left:,}{' or more' if left >= MOST_COUNTED else ''} passages are left"
-
-
-def _card(out: str) -> str:
-    return f"{out}.card.json"
-
-
 def _is_card(path: Path) -> bool:
     """Whether the file is one that the run may write over: there is none, or it is an earlier run's."""
     if not path.exists():
@@ -150,10 +138,6 @@ def _is_card(path: Path) -> bool:
     except (OSError, ValueError):
         return False
     return isinstance(found, dict) and {"corpus", "signature"} <= found.keys()
-
-
-def _dropped(out: str) -> str:
-    return f"{out}.dropped"
 
 
 @dataclass(slots=True)
@@ -193,12 +177,13 @@ class _Journals:
         """
         from eirene.data.journal import open_journal
 
-        if Path(_dropped(out)).exists():
-            open_journal(_dropped(out), on_line=_drop_key).close()
-        if not anew and not _is_card(Path(_card(out))):
-            raise InputError("exists already and is no card; name another file for --out", where=_card(out))
+        drops, card = f"{out}.dropped", f"{out}.card.json"
+        if Path(drops).exists():
+            open_journal(drops, on_line=_key).close()
+        if not anew and not _is_card(Path(card)):
+            raise InputError("exists already and is no card; name another file for --out", where=card)
         rows = stack.enter_context(open_journal(out, on_line=self._row, anew=anew))
-        dropped = stack.enter_context(open_journal(_dropped(out), on_line=self._drop, anew=anew))
+        dropped = stack.enter_context(open_journal(drops, on_line=self._drop, anew=anew))
         self._append = {True: rows.append, False: dropped.append}
 
     def missing(self, order: Order, recipe: FavaRecipe) -> Iterator[PassagePlan]:
@@ -213,10 +198,9 @@ class _Journals:
                 yield plan
 
     def left(self) -> int:
-        """How many passages are not finished, `MOST_COUNTED` where they are that many and more."""
+        """How many passages are not finished."""
         before = self.made.passages, Counter(self.made.dropped)
-        unread = (plan for plan in self._rest if bytes.fromhex(plan.key) not in self.done)
-        left = self._unfinished + sum(1 for _ in islice(unread, max(MOST_COUNTED - self._unfinished, 0)))
+        left = self._unfinished + sum(bytes.fromhex(plan.key) not in self.done for plan in self._rest)
         self.made.passages, self.made.dropped = before  # what was read to be counted alone is no part of the run
         return left
 
@@ -242,7 +226,7 @@ class _Journals:
         }  # fmt: skip
 
     def _row(self, line: dict[str, Any]) -> None:
-        key, meta = _key(line), line["meta"]
+        key, meta = _key(line.get("meta")), line["meta"]
         self._count(meta)
         self.made.rows += 1
         self.made.clean += not meta["findings"]
@@ -251,7 +235,7 @@ class _Journals:
         self._finished(key)
 
     def _drop(self, line: dict[str, Any]) -> None:
-        key = _drop_key(line)
+        key = _key(line)
         self._count(line)
         if line["failed"]:
             self.failed.add(key)
@@ -273,15 +257,8 @@ class _Journals:
         self.made.usage = self.spent.usage
 
 
-def _key(line: dict[str, Any]) -> bytes:
-    key = line["meta"].get("key") if isinstance(line.get("meta"), dict) else None
+def _key(line: Any) -> bytes:
+    key = line.get("key") if isinstance(line, dict) else None
     if not isinstance(key, str):
-        raise ValueError("it has no 'meta.key'")
-    return bytes.fromhex(key)
-
-
-def _drop_key(line: dict[str, Any]) -> bytes:
-    key = line.get("key")
-    if not isinstance(key, str):
-        raise ValueError("it has no 'key'")
+        raise ValueError("it has no key of a passage")
     return bytes.fromhex(key)

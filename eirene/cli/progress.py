@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import sys
 import time
-from collections import Counter, deque
+from collections import Counter
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from typing import TYPE_CHECKING
@@ -31,15 +31,17 @@ _DOING = {
 }
 _FIRST_S, _LONGEST_S = 10.0, 300.0
 """Seconds to a batch's first line where nobody watches; each next one comes after twice the time, up to the longest."""
-_WINDOW_S = 60.0
 
 
-class Bar:
-    """What is being done, how far it is, the time that it took, and a remark; does nothing where nobody watches."""
+class Watch:
+    """Shows what is being done, how far it is, the time that it took, and a remark; nothing where nobody watches."""
 
-    def __init__(self, progress: Progress | None, doing: str) -> None:
-        self._progress = progress
+    def __init__(self, progress: Progress | None, doing: str, total: int) -> None:
+        self._progress, self._doing, self._total = progress, doing, total
         self._task = None if progress is None else progress.add_task(doing, total=None, count="", remark="")
+        self._item = self._done = 0
+        self._counts: Counter[str] = Counter()
+        self._usage: Usage | None = None
 
     @property
     def is_shown(self) -> bool:
@@ -61,12 +63,50 @@ class Bar:
             self._progress.stop()
             self._progress = None
 
+    def next_item(self, n: int) -> None:
+        """Row `n` begins."""
+        self._item = n
+
+    def on_event(self, event: Event) -> None:
+        """Shows what a run of the loop is at."""
+        row = f"row {self._item} of {self._total}, " if self._total > 1 else ""
+        if event["kind"] == "node_started":
+            self._doing = f"{row}round {event['round']}: {_DOING.get(event['node'], event['node'])}"
+            self.update(self._doing)
+        elif event["kind"] == "sample":
+            self.update(self._doing, count=f"{event['n']} of {event['total']}")
+
+    def advance(self, n: int, doing: str, *, total: int | None = None) -> None:
+        """`n` rows are done; `total` where it was not known before."""
+        total = self._total if total is None else total
+        self.update(doing, done=n, total=total, count=f"{n} of {total}")
+
+    def count(self, n: int, doing: str) -> None:
+        """`n` things are done, of which nobody knows how many there will be."""
+        self.update(doing, count=f"{n}")
+
+    def add(self, name: str, usage: Usage, *, is_row: bool = True, doing: str | None = None) -> None:
+        """One more `name`, such as a status, and what it cost; a row of the total unless told otherwise."""
+        from eirene.views.facts import cost
+
+        self._counts[name] += 1
+        self._done += is_row
+        self._usage = usage if self._usage is None else self._usage + usage
+        remark = ", ".join(f"{count} {name}" for name, count in self._counts.most_common())
+        remark += f"; {cost(self._usage)}" if self._usage.calls else ""
+        count = f"{self._done} of {self._total}"
+        self.update(doing or self._doing, done=self._done, total=self._total, count=count, remark=remark)
+
+    def add_scored(self, row: DetectorRow) -> None:
+        """One more row of a detector."""
+        self.add(row.detector, row.usage)
+
 
 @contextmanager
-def bar(doing: str) -> Iterator[Bar]:
-    """A bar that is gone when it ends."""
+def watch(total: int, doing: str = "loading") -> Iterator[Watch]:
+    """Progress of `total` rows, by a bar that is gone when it ends."""
     if not sys.stderr.isatty():
-        yield Bar(None, doing)
+        yield Watch(None, doing, total)
         return
     from rich.progress import BarColumn, Progress, SpinnerColumn, TextColumn, TimeElapsedColumn
 
@@ -79,110 +119,16 @@ def bar(doing: str) -> Iterator[Bar]:
         TextColumn("{task.fields[remark]}", markup=False),
     )
     with Progress(*columns, console=console(stderr=True), transient=True) as progress:
-        yield Bar(progress, doing)
-
-
-class RunWatch:
-    """Follows one or more runs of the loop through their events, or a plain count."""
-
-    def __init__(self, shown: Bar, total: int) -> None:
-        self._bar = shown
-        self._total = total
-        self._item = 0
-        self._doing = ""
-
-    def next_item(self, n: int) -> None:
-        """Row `n` begins."""
-        self._item = n
-
-    def on_event(self, event: Event) -> None:
-        """Shows what the run is at."""
-        row = f"row {self._item} of {self._total}, " if self._total > 1 else ""
-        if event["kind"] == "node_started":
-            self._doing = f"{row}round {event['round']}: {_DOING.get(event['node'], event['node'])}"
-            self._bar.update(self._doing)
-        elif event["kind"] == "sample":
-            self._bar.update(self._doing, count=f"{event['n']} of {event['total']}")
-
-    def advance(self, n: int, doing: str, *, total: int | None = None) -> None:
-        """Row `n` of a plain count is done; `total` where it was not known before."""
-        total = self._total if total is None else total
-        self._bar.update(doing, done=n, total=total, count=f"{n} of {total}")
-
-    def count(self, n: int, doing: str) -> None:
-        """`n` things are done, of which nobody knows how many there will be."""
-        self._bar.update(doing, count=f"{n}")
-
-
-@contextmanager
-def watch(total: int) -> Iterator[RunWatch]:
-    """Progress of `total` rows."""
-    with bar("loading") as shown:
-        yield RunWatch(shown, total)
-
-
-class TallyWatch:
-    """Counts rows by what became of them, or by who scored them, and what they cost."""
-
-    def __init__(self, shown: Bar, doing: str, total: int) -> None:
-        from eirene.core.usage import Usage
-
-        self._bar, self._doing, self._total = shown, doing, total
-        self._counts: Counter[str] = Counter()
-        self._done = 0
-        self._usage = Usage()
-
-    def add(self, name: str, usage: Usage, *, is_row: bool = True, doing: str | None = None) -> None:
-        """One more `name`; a row of the total unless told otherwise."""
-        from eirene.views.facts import cost
-
-        self._counts[name] += 1
-        self._done += is_row
-        self._usage += usage
-        remark = ", ".join(f"{count} {name}" for name, count in self._counts.most_common())
-        remark += f"; {cost(self._usage)}" if self._usage.calls else ""
-        count = f"{self._done} of {self._total}"
-        self._bar.update(doing or self._doing, done=self._done, total=self._total, count=count, remark=remark)
-
-
-@contextmanager
-def watch_rows(doing: str, total: int) -> Iterator[TallyWatch]:
-    """Progress of `total` rows that are counted by name."""
-    with bar(doing) as shown:
-        yield TallyWatch(shown, doing, total)
-
-
-@contextmanager
-def watch_detectors(total: int) -> Iterator[Callable[[DetectorRow], None]]:
-    """Progress of `total` rows of detectors; gives what is to be told of each row."""
-    with watch_rows("scoring", total) as progress:
-        yield lambda row: progress.add(row.detector, row.usage)
-
-
-class Pace:
-    """How fast things come, over the last minute, so that a slow start is forgotten."""
-
-    def __init__(self) -> None:
-        self._seen: deque[tuple[float, int]] = deque([(time.monotonic(), 0)])
-
-    def at(self, n: int) -> float:
-        """Things a second, where the `n`-th has come; 0 as long as nothing is known."""
-        now = time.monotonic()
-        if now - self._seen[-1][0] > _WINDOW_S / 100:
-            self._seen.append((now, n))
-        while len(self._seen) > 2 and now - self._seen[0][0] > _WINDOW_S:
-            self._seen.popleft()
-        began, before = self._seen[0]
-        return (n - before) / (now - began) if now > began else 0.0
+        yield Watch(progress, doing, total)
 
 
 class BatchWatch:
     """Follows a batch: a bar at a terminal, a line now and then elsewhere."""
 
-    def __init__(self, shown: Bar) -> None:
+    def __init__(self, shown: Watch) -> None:
         self._bar = shown
-        self._wait_s, self._next = _FIRST_S, time.monotonic() + _FIRST_S
-        self._pace = Pace()
+        self._began = time.monotonic()
+        self._wait_s, self._next = _FIRST_S, self._began + _FIRST_S
 
     def on_look(self, n: int) -> None:
         """`n` rows of the data have been read."""
@@ -195,12 +141,12 @@ class BatchWatch:
 
     def start(self) -> None:
         """Rows begin to be made."""
-        self._pace = Pace()
+        self._began = time.monotonic()
 
     def on_row(self, batch: Batch, record: Record) -> None:
         """A row is on disk."""
-        done = batch.n_rows - batch.n_left
-        self._show("refining", done, batch.n_rows, lambda: batch_line(batch, self._pace.at(batch.made.rows)))
+        done, passed = batch.n_rows - batch.n_left, max(time.monotonic() - self._began, 1e-9)
+        self._show("refining", done, batch.n_rows, lambda: batch_line(batch, batch.made.rows / passed))
 
     def _show(self, doing: str, n: int, total: int | None, line: Callable[[], str]) -> None:
         if self._bar.is_shown:
@@ -214,7 +160,7 @@ class BatchWatch:
 @contextmanager
 def watch_batch() -> Iterator[BatchWatch]:
     """Progress of a batch, or of reading its journal."""
-    with bar("") as shown:
+    with watch(0, "") as shown:
         yield BatchWatch(shown)
 
 

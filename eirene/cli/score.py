@@ -15,7 +15,7 @@ from eirene.cli import flags
 from eirene.cli.data_flags import IN_HELP, CorpusFlags, DataFlags, RowId, one_with_id
 from eirene.cli.flags import with_groups
 from eirene.cli.model_flags import ScoreFlags, WordMaps
-from eirene.cli.progress import RunWatch, watch
+from eirene.cli.progress import Watch, watch
 from eirene.cli.terminal import output, say
 from eirene.core.errors import InputError
 
@@ -156,7 +156,7 @@ def _tell(done: _Done, total: int, names: Sequence[str], out: str) -> None:
 
 
 async def _score_all(
-    rows: Dataset, detectors: Sequence[Detector], out: str, progress: RunWatch, *, force: bool, concurrency: int
+    rows: Dataset, detectors: Sequence[Detector], out: str, progress: Watch, *, force: bool, concurrency: int
 ) -> _Done:
     """Writes a line per row, in order, as soon as it is scored."""
     import json

@@ -18,7 +18,7 @@ import typer
 from eirene.cli import flags
 from eirene.cli.data_flags import FormFlags
 from eirene.cli.flags import Only, Without, with_groups
-from eirene.cli.progress import Bar, bar
+from eirene.cli.progress import Watch, watch
 from eirene.cli.terminal import output, say
 from eirene.core.errors import InputError, TrainingStoppedError
 from eirene.models.training.recipes import CriticRecipe, FeedbackRecipe, PromptTuningRecipe, RefinerRecipe
@@ -63,14 +63,14 @@ class Stoppable:
 
     def __init__(self) -> None:
         self._stack = ExitStack()
-        self._bar: Bar
+        self._bar: Watch
         self._has_begun = False
         self._is_asked = False
         self._before: Any = None
 
     def __enter__(self) -> Self:
         self._stack.enter_context(output())
-        self._bar = self._stack.enter_context(bar("preparing"))
+        self._bar = self._stack.enter_context(watch(0, "preparing"))
         if threading.current_thread() is threading.main_thread():  # nobody else may set a handler
             self._before = signal.signal(signal.SIGINT, self._on_ctrl_c)
         return self

@@ -13,7 +13,7 @@ from eirene.cli.data_flags import FormFlags
 from eirene.cli.evaluate.critiques import Row, plain, print_table, show_or_json
 from eirene.cli.flags import listed, with_groups
 from eirene.cli.model_flags import ScoreFlags
-from eirene.cli.progress import watch_detectors
+from eirene.cli.progress import watch
 from eirene.cli.terminal import console, output, results_folder, resumable, say, tell_rows, write_results
 from eirene.core.errors import InputError
 
@@ -128,8 +128,10 @@ def _run(
 
     cases = None if dev is None else dev.cases
     total = (len(data.cases) + len(cases or ())) * len(detectors)
-    with resumable(folder), watch_detectors(total) as on_row:
-        return asyncio.run(aevaluate_detectors(data.cases, detectors, out=folder, dev=cases, work=work, on_row=on_row))
+    with resumable(folder), watch(total, "scoring") as progress:
+        return asyncio.run(
+            aevaluate_detectors(data.cases, detectors, out=folder, dev=cases, work=work, on_row=progress.add_scored)
+        )
 
 
 def _named(path: str, drawn: LabelledSet, whole: LabelledSet) -> dict[str, Any]:
