@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 import typer
 
 from eirene.cli import flags
-from eirene.cli import flags as options
 from eirene.cli.batch.flags import LimitFlags
 from eirene.cli.data_flags import CorpusEncoder, CorpusFlags
 from eirene.cli.flags import Without, listed, with_groups
@@ -21,7 +20,7 @@ from eirene.core.errors import InputError
 if TYPE_CHECKING:
     from eirene.core.records import Item
     from eirene.synth.fava.recipe import FavaRecipe, FavaTotals
-    from eirene.synth.rows import AnswerTotals, Task
+    from eirene.synth.rows import AnswerTotals
 
 app = typer.Typer(help="Make synthetic data: answers with errors that are known because they were made.")
 
@@ -69,10 +68,10 @@ def fava(
     concurrency: Concurrency = 8,
     grace: Grace = 30.0,
     limit_flags: Annotated[LimitFlags, Without("deadline")],
-    seed: options.Seed = 0,
-    force: options.Force = False,
+    seed: flags.Seed = 0,
+    force: flags.Force = False,
     calls: Annotated[CallFlags, Without("prompts")],
-    config: options.Config = None,
+    config: flags.Config = None,
 ) -> None:
     """Passages with errors of known kind and place, and references to check them against."""
     with output():
@@ -124,21 +123,17 @@ def check_apart(out: str, corpus: str) -> None:
 def _by_rule(
     corpus: str, recipe: FavaRecipe, made: FavaTotals, out: str, *, limit: int, encoder: str, force: bool
 ) -> None:
-    from eirene.data.output import check_output, line_writer
+    from eirene.data.output import check_output
     from eirene.synth.fava import entities, neighbours_by, passages_of, synthesise
 
     check_output(out, force=force)
-    flags = CorpusFlags(corpus_encoder=encoder, passages=recipe.references)
+    passages = CorpusFlags(corpus_encoder=encoder, passages=recipe.references)
     pool = entities(p.text for p in passages_of(corpus, limit))
     rows = synthesise(
         passages_of(corpus, limit), recipe, made, pool=pool,
-        neighbours=neighbours_by(lambda: flags.retriever(corpus), references=recipe.references),
+        neighbours=neighbours_by(lambda: passages.retriever(corpus), references=recipe.references),
     )  # fmt: skip
-    with watch(0) as progress, line_writer(out, force=force) as write:
-        for n, item in enumerate(rows, start=1):
-            row = {key: value for key, value in item.model_dump(mode="json").items() if value is not None}
-            write(json.dumps(row, ensure_ascii=False, allow_nan=False))
-            progress.count(n, "making rows")
+    _write(map(_line, rows), out, "making rows", force=force)
     for line in made.told():
         say(line)
 
@@ -180,8 +175,9 @@ def npov(
 ) -> None:
     """Answers to disputed questions with and without known errors, from topics with arguments."""
     with output():
+        from eirene.data import check_outside
         from eirene.data.output import STDOUT, check_output
-        from eirene.synth import AnswerRecipe, AnswerTotals
+        from eirene.synth import AnswerRecipe, AnswerTotals, pairs_of
         from eirene.synth.plans import KINDS, WORDINGS, parse_names
         from eirene.synth.rows import TASKS
 
@@ -195,10 +191,12 @@ def npov(
         card = None if out == STDOUT else f"{out}.card.json"
         for path in filter(None, (out, card)):
             check_output(path, force=force)
-        _check_not_an_input(out, topics, responses)
+        for source in filter(None, (topics, responses)):
+            check_outside(out, source)
         made = AnswerTotals(recipe)
         inputs, rows = _rows(topics, responses, made, balanced=balance)
-        _write(rows, out, form, wanted, force=force)
+        lines = map(_line, rows) if form == "rows" else (_dumped(p) for row in rows for p in pairs_of(row, wanted))
+        _write(lines, out, "making answers", force=force)
         settings: dict[str, Any] = {"responses": responses is not None, "balanced": balance, "format": form}
         if form == "curly":
             settings["tasks"] = list(wanted)
@@ -207,21 +205,11 @@ def npov(
         raise typer.Exit(1)
 
 
-def _check_not_an_input(out: str, *inputs: str | None) -> None:
-    """With --force the output would otherwise take the place of what it is made of."""
-    from pathlib import Path
-
-    for path in filter(None, inputs):
-        if Path(out).exists() and Path(path).exists() and Path(out).samefile(path):
-            raise InputError("is an input itself; name another file for --out", where=out)
-
-
 def _rows(
     topics: str, responses: str | None, made: AnswerTotals, *, balanced: bool
 ) -> tuple[list[dict[str, str]], Iterator[Item]]:
     """The inputs with their hashes, and the rows to come: everything is read and checked before the first is made."""
     import hashlib
-    import json
 
     from eirene.data import open_source, read_items, read_topics
     from eirene.data.json_rows import STDIN
@@ -241,26 +229,25 @@ def _rows(
     return inputs, synthesise(known, made.recipe, made, responses=given, balanced=balanced)
 
 
-def _write(rows: Iterable[Item], out: str, form: str, tasks: tuple[Task, ...], *, force: bool) -> None:
-    import json
+def _line(item: Item) -> str:
+    return _dumped({key: value for key, value in item.model_dump(mode="json").items() if value is not None})
 
+
+def _dumped(row: Mapping[str, Any]) -> str:
+    return json.dumps(row, ensure_ascii=False, allow_nan=False)
+
+
+def _write(lines: Iterable[str], out: str, doing: str, *, force: bool) -> None:
+    """Writes the lines as they are made."""
     from eirene.data.output import line_writer
-    from eirene.synth import pairs_of
 
     with watch(0) as progress, line_writer(out, force=force) as write:
-        for n, item in enumerate(rows, start=1):
-            if form == "rows":
-                row = {key: value for key, value in item.model_dump(mode="json").items() if value is not None}
-                write(json.dumps(row, ensure_ascii=False, allow_nan=False))
-            else:
-                for pair in pairs_of(item, tasks):
-                    write(json.dumps(pair, ensure_ascii=False, allow_nan=False))
-            progress.count(n, "making answers")
+        for n, line in enumerate(lines, start=1):
+            write(line)
+            progress.count(n, doing)
 
 
 def _report(card: dict[str, Any], path: str | None, out: str, *, force: bool) -> None:
-    import json
-
     from eirene.data.output import write_text
     from eirene.views.detectors import render_controls
 

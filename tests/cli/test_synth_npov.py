@@ -120,7 +120,7 @@ def test_nothing_is_written_over_and_never_an_input(run: Run, two: Path, tmp_pat
     out = tmp_path / "o.jsonl"
     out.write_text("mine")
     assert_error(run("synth", "npov", two, "--out", out), "exists already")
-    assert_error(run("synth", "npov", two, "--out", two, "--force"), "is an input itself")
+    assert_error(run("synth", "npov", two, "--out", two, "--force"), "is the input itself")
     assert out.read_text() == "mine"
 
 
