@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 
 _server_option = partial(typer.Option, rich_help_panel="The server")
 _limits_option = partial(typer.Option, rich_help_panel="Limits")
-_MIB = 2**20
+_MIB, _LEAST_BODY = 2**20, 2**10
 _LAST_S = 2.0  # for threads of others, once the server has ended
 
 Upstream = Annotated[
@@ -111,8 +111,8 @@ def serve(
 
 
 def _bytes(mib: float) -> int:
-    if not math.isfinite(mib):
-        raise InputError(f"max-body must be a number of MiB, got {mib:g}", field="max-body")
+    if not (math.isfinite(mib) and mib * _MIB >= _LEAST_BODY):
+        raise InputError(f"max-body must be a number of MiB, at least 0.001, got {mib:g}", field="max-body")
     return round(mib * _MIB)
 
 

@@ -84,7 +84,13 @@ def make_report(
         tolerance=tolerance,
         figures=tuple(figures),
         outcomes=outcomes,
-        rows=tuple(_shown(changes, {o.condition.quantity for o in outcomes if o.state == "holds"})),
+        rows=tuple(
+            _shown(
+                changes,
+                {o.condition.quantity for o in outcomes if o.state == "holds"},
+                has_baseline=baseline is not None,
+            )
+        ),
         notes=tuple(_notes(changes, baseline)),
         signature=signature(**versions),
     )
@@ -151,15 +157,19 @@ def _mean(quantity: str, values: Sequence[float], why: str) -> Figure:
     return Figure(quantity, found.value, None, len(values), 0, found.low, found.high)
 
 
-def _shown(changes: Sequence[RowChange], holding: set[str]) -> Iterator[RowReport]:
-    """The rows that got worse or were lost, and those that a condition which holds counts."""
+def _shown(changes: Sequence[RowChange], holding: set[str], *, has_baseline: bool) -> Iterator[RowReport]:
+    """The rows that got worse or were lost, and those that a condition which holds counts.
+
+    Without a baseline nothing is new.
+    """
+    known = ("worse", "lost", "better", "new") if has_baseline else ()
     for change in changes:
-        counted: list[str] = [change.kind] if change.kind in ("worse", "lost", "better", "new") else []
+        counted: list[str] = [change.kind] if change.kind in known else []
         counted += [name for name, told in _FAULTS.items() if told(change.row)]
         if change.kind in ("worse", "lost") or holding & (set(counted) - {"better"}):
             faults = change.row.faults
             before = {(f.kind, f.text) for f in change.old.faults} if change.old else set()
-            new = [f for f in faults if f.kind != "weakest" and (f.kind, f.text) not in before]
+            new = [f for f in faults if has_baseline and f.kind != "weakest" and (f.kind, f.text) not in before]
             why = change.why or change.row.why
             ordered = (*new, *(f for f in faults if f not in new))
             yield RowReport(change.row.id, tuple(counted), why, ordered, len(new))

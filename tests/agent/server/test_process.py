@@ -56,6 +56,7 @@ def test_a_signal_lets_what_is_in_flight_finish(number: signal.Signals, code: in
         (["--backend", "nothing"], {}, "unknown backend"),
         (["--timeout", "0"], {}, "timeout_s must be greater than 0"),
         (["--max-body", "inf"], {}, "max-body must be a number of MiB"),
+        (["--max-body", "-1"], {}, "max-body must be a number of MiB, at least 0.001, got -1"),
         (["--grace", "nan"], {}, "grace_s must be at least 0"),
         (["--host", "192.0.2.1"], {"EIRENE_API_KEY": "k"}, "cannot listen on 192.0.2.1"),
     ],
