@@ -14,12 +14,10 @@ from eirene.eval.base import GIVEN, Case, Need, unmet
 from eirene.eval.detectors.judge import (
     QUORUM,
     VERDICT_JSON_PROMPT,
-    Section,
     asked_often,
-    fenced,
-    given_sections,
     is_given,
-    question_sections,
+    judge_request,
+    quorum_of,
     raise_where_all_failed,
     read_verdict,
     verdict_form,
@@ -150,20 +148,17 @@ def _read(reply: Reply | BackendError) -> Poll:
 
 
 def chainpoll_messages(case: Case, question: Question, prompts: PromptSet = SHIPPED) -> tuple[Message, ...]:
-    """The request: question, given text (for adherence alone) and answer in a fence, and our words around it."""
-    given = given_sections(case) if question == "adherence" else []
-    asked = question_sections(case.question, case.history, prompts)
-    material, mark = fenced([*asked, *given, Section("answer", case.answer)])
-    return prompts.load(f"chainpoll_{question}").fill({"material": material, "mark": mark})
+    """What the judge is asked; what was given is shown for adherence alone."""
+    return judge_request(f"chainpoll_{question}", case, with_given=question == "adherence", prompts=prompts)
 
 
 def scores_of(polls: list[Poll], *, asked: Question, requested: int) -> Scores:
     """The share of yes among the replies that could be read; unscored where these are no quorum of those requested."""
     found = Polls(asked=asked, requested=requested, replies=tuple(polls))
     hallucination: Score
-    if found.answered < QUORUM or 2 * found.answered < requested:
+    if found.answered < quorum_of(requested):
         causes = "; ".join(dict.fromkeys(poll.unread for poll in polls if poll.unread))
-        why = f"{found.answered} of {requested} polls could be read, {max(QUORUM, -(-requested // 2))} are needed"
+        why = f"{found.answered} of {requested} polls could be read, {quorum_of(requested)} are needed"
         hallucination = Unscored(unscored=f"{why} ({causes})" if causes else why)
     else:
         low, high = wilson(found.yes / found.answered, found.answered)

@@ -13,13 +13,11 @@ from eirene.core.usage import Meter
 from eirene.eval.base import Case, Need
 from eirene.eval.detectors.judge import (
     QUORUM,
-    Section,
     asked_often,
     cleaned,
-    fenced,
-    given_sections,
     is_given,
-    question_sections,
+    judge_request,
+    quorum_of,
     raise_where_all_failed,
 )
 from eirene.eval.registry import detector
@@ -113,8 +111,7 @@ class GEval:
         raise_where_all_failed(replies)
         found = [read_rating(reply) for reply in replies if not isinstance(reply, BackendError)]
         ratings = [rating for rating in found if rating is not None]
-        if len(ratings) < QUORUM or 2 * len(ratings) < wanted:
-            needed = max(QUORUM, -(-wanted // 2))
+        if len(ratings) < (needed := quorum_of(wanted)):
             return Scores.none(f"{len(ratings)} of {wanted} ratings could be read, {needed} are needed")
         return _scores(sum(ratings) / len(ratings), ratings=len(ratings))
 
@@ -129,11 +126,8 @@ def _scores(rating: float, **raw: float) -> Scores:
 
 
 def geval_messages(case: Case, aspect: Aspect, prompts: PromptSet = SHIPPED) -> tuple[Message, ...]:
-    """The request: question, given text (for consistency alone) and answer in a fence, and our words around it."""
-    given = given_sections(case) if aspect == "consistency" else []
-    asked = question_sections(case.question, case.history, prompts)
-    material, mark = fenced([*asked, *given, Section("answer", case.answer)])
-    return prompts.load(f"geval_{aspect}").fill({"material": material, "mark": mark})
+    """What the judge is asked; what was given is shown for consistency alone."""
+    return judge_request(f"geval_{aspect}", case, with_given=aspect == "consistency", prompts=prompts)
 
 
 def read_rating(reply: Reply) -> int | None:

@@ -46,6 +46,11 @@ QUORUM = 3
 """A judge's replies are a quorum where at least so many can be read, and half of those asked for."""
 
 
+def quorum_of(requested: int) -> int:
+    """How many of the replies asked for must be read."""
+    return max(QUORUM, -(-requested // 2))
+
+
 @dataclass(frozen=True, slots=True)
 class Section:
     """One text that a judge is shown, under a title of ours."""
@@ -87,6 +92,14 @@ def given_sections(case: Case) -> list[Section]:
             for n, group in enumerate(case.given.groups, start=1)
         ]
     return []
+
+
+def judge_request(name: str, case: Case, *, with_given: bool, prompts: PromptSet = SHIPPED) -> tuple[Message, ...]:
+    """The prompt of this name with question, given text (where it is asked for) and answer in a fence."""
+    asked = question_sections(case.question, case.history, prompts)
+    given = given_sections(case) if with_given else []
+    material, mark = fenced([*asked, *given, Section("answer", case.answer)])
+    return prompts.load(name).fill({"material": material, "mark": mark})
 
 
 _TEXT = {"type": "string"}
