@@ -73,7 +73,8 @@ def redacted(text: str, secrets: Iterable[str] = ()) -> str:
     """
     text = mend_surrogates(text if len(text) <= _MOST else text[:_MOST])
     hidden = bytearray(len(text))
-    for start, end in itertools.chain(_looks_in(text), *(_pieces_in(text, secret) for secret in set(secrets))):
+    known = set(map(mend_surrogates, secrets))  # a variable of the environment may hold bytes that are no text
+    for start, end in itertools.chain(_looks_in(text), *(_pieces_in(text, secret) for secret in known)):
         hidden[start:end] = b"\x01" * (end - start)
     out, last = [], 0
     for run in re.finditer(rb"\x01+", hidden):

@@ -77,6 +77,11 @@ def test_plain_words_stay() -> None:
         assert redacted(text, {"x", NO_KEY, "0123456789"}) == text
 
 
+def test_a_key_of_bytes_that_are_no_text_is_hidden_as_a_message_shows_it() -> None:
+    key = "CANARY\udcff7xyzzy"
+    assert redacted(f"the key {key} is wrong", {key}) == f"the key {HIDDEN} is wrong"
+
+
 def test_a_short_key_is_hidden_as_a_word_alone() -> None:
     assert redacted("pw12 is no password, pw123 is", {"pw12"}) == f"{HIDDEN} is no password, pw123 is"
 
