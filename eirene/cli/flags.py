@@ -12,7 +12,7 @@ import tomllib
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, nullcontext
 from dataclasses import MISSING, dataclass, fields, is_dataclass
-from typing import TYPE_CHECKING, Annotated, Any, Literal, get_args, get_origin, get_type_hints
+from typing import TYPE_CHECKING, Annotated, Any, Literal, Self, get_args, get_origin, get_type_hints
 
 import typer
 from typer.core import TyperCommand
@@ -27,23 +27,15 @@ if TYPE_CHECKING:
 _KEYWORD = inspect.Parameter.KEYWORD_ONLY
 
 
-class Only:
+class Only(tuple[str, ...]):
     """Beside a group in a command's signature, as in `Annotated[LoopFlags, Only("seed")]`: these flags of it alone."""
 
-    def __init__(self, *names: str) -> None:
-        self.names = frozenset(names)
-
-    def keeps(self, name: str) -> bool:
-        """Whether the command has the flag of this name."""
-        return name in self.names
+    def __new__(cls, *names: str) -> Self:
+        return super().__new__(cls, names)
 
 
 class Without(Only):
     """The same for all flags but these."""
-
-    def keeps(self, name: str) -> bool:
-        """Whether the command has the flag of this name."""
-        return name not in self.names
 
 
 class Command(TyperCommand):
@@ -132,7 +124,8 @@ def _group(annotation: Any, defaults: dict[str, Any]) -> tuple[Any, list[inspect
     if not is_dataclass(kind):
         return None
     chosen = next((entry for entry in told if isinstance(entry, Only)), Without())
-    return kind, [flag for flag in _flags(kind, defaults) if chosen.keeps(flag.name)]
+    is_left_out = isinstance(chosen, Without)
+    return kind, [flag for flag in _flags(kind, defaults) if (flag.name in chosen) != is_left_out]
 
 
 def _flags(kind: Any, defaults: dict[str, Any]) -> Iterator[inspect.Parameter]:

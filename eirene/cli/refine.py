@@ -184,13 +184,18 @@ def passage_sentences(item: Item) -> tuple[str, ...]:
     return bearing_sentences(item.context or (), item.query, shipped_encoder())
 
 
-def _write_page(record: Record, item: Item, path: str, *, force: bool) -> None:
-    from eirene.data.output import STDOUT, write_text
+def page_of(record: Record, item: Item) -> str:
+    """The page of a run."""
     from eirene.verification.verify import verify_item
     from eirene.views.report import render_page
 
-    page = render_page(record, item=item, bearing=passage_sentences, verified=verify_item)
-    write_text(path, page, force=force)
+    return render_page(record, item=item, bearing=passage_sentences, verified=verify_item)
+
+
+def _write_page(record: Record, item: Item, path: str, *, force: bool) -> None:
+    from eirene.data.output import STDOUT, write_text
+
+    write_text(path, page_of(record, item), force=force)
     if path != STDOUT:
         say(f"{record.status}: {record.why} (page: {path})")
 

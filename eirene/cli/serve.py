@@ -15,6 +15,7 @@ from eirene.cli import flags
 from eirene.cli.data_flags import CorpusFlags
 from eirene.cli.flags import LoopFlags, TraceFlags, Without, with_groups
 from eirene.cli.model_flags import CALL_TIMEOUT_S, ModelFlags, is_named
+from eirene.cli.refine import page_of
 from eirene.cli.terminal import output, say
 from eirene.core.errors import InputError
 from eirene.core.extras import require
@@ -22,7 +23,7 @@ from eirene.core.extras import require
 if TYPE_CHECKING:
     from eirene.agent.server.engine import Engine
     from eirene.agent.settings import Settings
-    from eirene.core.records import Item, Perspective, Record
+    from eirene.core.records import Item, Perspective
 
 _server_option = partial(typer.Option, rich_help_panel="The server")
 _limits_option = partial(typer.Option, rich_help_panel="Limits")
@@ -98,7 +99,7 @@ def serve(
         from eirene.agent.server.serve import serve as run
 
         with tracing.active():
-            app = create_app(engine, listening, render=render_run)
+            app = create_app(engine, listening, render=page_of)
             _quiet()
             code = run(
                 app, listening, on_ready=lambda address: say(f"{engine.model} at {address} (page) and {address}/v1")
@@ -156,15 +157,6 @@ def _write_draft(question: str, perspectives: list[Perspective], seed: int) -> s
     topic, _ = to_be_said(parse_topic({"id": "perspectives", "question": question, "perspectives": sides}))
     draft = compose(topic, seed=seed)
     return f"{draft.introduction}\n\n{draft.main}"
-
-
-def render_run(record: Record, item: Item) -> str:
-    """The page of a past run."""
-    from eirene.cli.refine import passage_sentences
-    from eirene.verification.verify import verify_item
-    from eirene.views.report import render_page
-
-    return render_page(record, item=item, bearing=passage_sentences, verified=verify_item)
 
 
 def _quiet() -> None:

@@ -131,11 +131,6 @@ def _drawn(rng: np.random.Generator, first: Sequence[str], further: Sequence[str
     return [first[int(rng.integers(len(first)))], *(order[k % len(order)] for k in range(max(0, most - 1)))]
 
 
-def all_openings(who: str = "Supporters") -> tuple[str, ...]:
-    """Every opening, for tests: each must be recognised as one by `eirene.text.clauses`."""
-    return tuple(o.format(who=who) for table in (FIRST, FURTHER, FIRST_AS_IT_IS, FURTHER_AS_IT_IS) for o in table)
-
-
 @dataclass(frozen=True, slots=True)
 class Check:
     """Ids of the arguments that the response seems not to say, and the sentences of it that no argument seems to back.

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 from rich.console import Group, RenderableType
@@ -16,21 +16,24 @@ from eirene.views.terminal import section
 
 def render_response(item: Item) -> RenderableType:
     """The response in `item`, whose `meta.npov` says how it was made: question, text, arguments by side, cost."""
-    facts = npov_facts(item)
+    facts: Any = item.meta["npov"]
     parts: list[RenderableType] = [*section("Question", Text(visible(item.question)))]
     if facts["query"].strip() != item.question.strip():
         parts += section("Asked", Text(visible(facts["query"])))
     parts += section("Response", Text(visible(item.answer)))
     for side, sources in zip(item.perspectives or (), facts["argument_sources"], strict=True):
         given = zip(side.arguments, sources, strict=True)
-        lines = [Text(f"- {visible(text)}" + _source_of(source)) for text, source in given]
+        lines = [Text(f"- {visible(text)}" + (f" [{visible(source)}]" if source else "")) for text, source in given]
         parts += section(f"Arguments: {visible(side.name)}", *lines)
     if facts["sources"]:
         parts += section("Sources", *(Text(visible(source)) for source in facts["sources"]))
     notes = notes_of(item)
     if notes:
         parts += section("To be checked", *(Text(visible(note), style="yellow") for note in notes))
-    parts += section("Made", *(Text(visible(line), style="dim") for line in _made(facts)))
+    how = "named word for word" if facts["exact"] else f"similarity {facts['similarity']:.2f}"
+    made = f"topic {facts['topic']} ({how}), backend {facts['backend']}, seed {facts['seed']}"
+    spent = cost(Usage.model_validate(facts["usage"]))
+    parts += section("Made", *(Text(visible(line), style="dim") for line in (made, spent)))
     return Group(*parts)
 
 
@@ -40,35 +43,16 @@ def render_nearest(nearest: Sequence[Mapping[str, Any]]) -> RenderableType:
     return Group(*section("Nearest topics", *lines))
 
 
-def npov_facts(item: Item) -> Any:
-    """What `eirene npov` says about how a response was made."""
-    return item.meta["npov"]
-
-
 def notes_of(item: Item) -> list[str]:
     """What a reader should look at, a sentence each."""
-    facts = npov_facts(item)
+    facts: Any = item.meta["npov"]
     notes = []
     if facts["copies_left_out"]:
         n = facts["copies_left_out"]
         notes.append(f"{n} argument{' is' if n == 1 else 's are'} in the topic twice and said once.")
     if facts["check"] is not None:
-        texts = dict(_texts_by_id(item, facts))
+        sides = zip(item.perspectives or (), facts["argument_ids"], strict=True)
+        texts = {i: text for side, ids in sides for i, text in zip(ids, side.arguments, strict=True)}
         notes += [f"Perhaps not said: {texts[i]}" for i in facts["check"]["missing"]]
         notes += [f"Perhaps not among the arguments: {sentence}" for sentence in facts["check"]["unsupported"]]
     return notes
-
-
-def _texts_by_id(item: Item, facts: Any) -> Iterator[tuple[str, str]]:
-    for side, ids in zip(item.perspectives or (), facts["argument_ids"], strict=True):
-        yield from zip(ids, side.arguments, strict=True)
-
-
-def _made(facts: Any) -> Iterator[str]:
-    how = "named word for word" if facts["exact"] else f"similarity {facts['similarity']:.2f}"
-    yield f"topic {facts['topic']} ({how}), backend {facts['backend']}, seed {facts['seed']}"
-    yield cost(Usage.model_validate(facts["usage"]))
-
-
-def _source_of(source: str | None) -> str:
-    return f" [{visible(source)}]" if source else ""

@@ -10,7 +10,7 @@ import pytest
 
 import eirene
 from eirene.agent.server.engine import Engine
-from eirene.cli.serve import render_run
+from eirene.cli.refine import page_of
 from tests.agent.server.serving import QUESTION, SIDES, embedded_engine, served
 from tests.cli.run import EXAMPLES, Run, assert_error, write
 from tests.rows import each
@@ -90,7 +90,7 @@ def test_the_page_of_one_run_has_it(run: Run, tmp_path: Path) -> None:
 @each("given", [{"perspectives": SIDES}, {"context": ROW["context"]}])
 def test_the_server_shows_it_of_past_runs(given: dict[str, object]) -> None:
     engine: Engine = embedded_engine()
-    with served(engine, render=render_run) as server:
+    with served(engine, render=page_of) as server:
         asked = {"question": QUESTION, "answer": "Zoos teach children about animals. The tower is 90 metres high."}
         run = httpx.post(f"{server.root}/v1/runs", json={**asked, **given}, timeout=60).json()["id"]
         httpx.get(f"{server.root}/v1/runs/{run}/events", timeout=60)  # until it has ended

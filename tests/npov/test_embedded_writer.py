@@ -18,7 +18,6 @@ from eirene.npov.embedded import (
     FURTHER,
     FURTHER_AS_IT_IS,
     INTRODUCTIONS,
-    all_openings,
     compose,
     quoted,
     speakers_of,
@@ -35,6 +34,10 @@ TOPICS = read_topics(str(EXAMPLES))
 
 def topic(*sides: dict[str, Any], question: str = "Should it be done?") -> Topic:
     return parse_topic({"id": "t", "question": question, "perspectives": list(sides)})
+
+
+def all_openings(who: str = "Supporters") -> list[str]:
+    return [o.format(who=who) for table in (FIRST, FURTHER, FIRST_AS_IT_IS, FURTHER_AS_IT_IS) for o in table]
 
 
 def plain(text: str) -> str:

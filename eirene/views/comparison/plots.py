@@ -51,21 +51,17 @@ class ShownInterval:
     look: _Look
 
 
-@dataclass(frozen=True, slots=True)
-class IntervalGroup:
-    """Lines that belong together, under a name."""
-
-    name: str
-    lines: Sequence[ShownInterval]
+Intervals = Mapping[str, Sequence[ShownInterval]]
+"""Lines that belong together, by the name of their group."""
 
 
-def intervals(groups: Sequence[IntervalGroup], *, name: str, below: str, above: str) -> Markup:
+def intervals(groups: Intervals, *, name: str, below: str, above: str) -> Markup:
     """The intervals on one scale around 0, group by group. `below` and `above` say what lies on each side of it.
 
     Places are per cent of the width and letters keep their size, so that the plot fits any screen. A better difference
     is a full circle, a worse one a full square, an open one a hollow circle.
     """
-    lines = [line for group in groups for line in group.lines]
+    lines = [line for group in groups.values() for line in group]
     reach = max((abs(end) for line in lines for end in (line.low, line.high)), default=0.0) * 1.05 or 0.1
     height = _HEAD * len(groups) + _ROW * len(lines) + _AXIS
     head = Markup('<svg class="intervals" width="100%" height="{}" role="img" aria-label="{}">').format(
@@ -74,7 +70,7 @@ def intervals(groups: Sequence[IntervalGroup], *, name: str, below: str, above: 
     return head + Markup("").join(_intervals(groups, reach, height, (below, above))) + Markup("</svg>")
 
 
-def _intervals(groups: Sequence[IntervalGroup], reach: float, height: int, sides: tuple[str, str]) -> Iterator[Markup]:
+def _intervals(groups: Intervals, reach: float, height: int, sides: tuple[str, str]) -> Iterator[Markup]:
     bottom = height - _AXIS
     for tick in _ticks(reach):
         x = _at(tick, reach)
@@ -87,10 +83,10 @@ def _intervals(groups: Sequence[IntervalGroup], reach: float, height: int, sides
     for side, x, anchor in zip(sides, (f"{_LEFT}%", f"{_LEFT + _WIDE}%"), ("start", "end"), strict=True):
         yield Markup('<text class="tick" x="{}" y="{}" text-anchor="{}">{}</text>').format(x, height - 6, anchor, side)
     y = 0
-    for group in groups:
-        yield Markup('<text class="name" x="0" y="{}">{}</text>').format(y + 20, visible(group.name))
+    for title, lines in groups.items():
+        yield Markup('<text class="name" x="0" y="{}">{}</text>').format(y + 20, visible(title))
         y += _HEAD
-        for line in group.lines:
+        for line in lines:
             yield from _interval(line, reach, y)
             y += _ROW
 

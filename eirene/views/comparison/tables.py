@@ -11,7 +11,7 @@ from rich.console import Group, RenderableType
 from rich.text import Text
 
 from eirene.core.records import Status
-from eirene.views.comparison.plots import KINDS, IntervalGroup, ShownInterval, drawn, intervals
+from eirene.views.comparison.plots import KINDS, ShownInterval, drawn, intervals
 from eirene.views.comparison.verdict import digits_of, measure_name, verdict
 from eirene.views.facts import visible
 from eirene.views.tables import Cell, HtmlTable, RowGroup, figure, p_value
@@ -175,9 +175,8 @@ def _plots(pairs: Sequence[Json]) -> Iterator[tuple[str, Markup]]:
                     groups.setdefault(measure_name(d), []).append(_interval(pair, d))
         if groups:
             title = f"{words}: differences of the means, with 95 % intervals"
-            shown = [IntervalGroup(name, lines) for name, lines in groups.items()]
             name = f"{title}. The table below has the figures."
-            yield title, intervals(shown, name=name, below="← first mode better", above="first mode worse →")
+            yield title, intervals(groups, name=name, below="← first mode better", above="first mode worse →")
 
 
 def _interval(pair: Json, found: Json) -> ShownInterval:
