@@ -8,7 +8,7 @@ import hmac
 import json
 from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager
-from typing import Any, TypeVar
+from typing import Any, TypeVar, cast
 
 from fastapi import FastAPI
 from fastapi.exceptions import RequestValidationError
@@ -32,7 +32,7 @@ from eirene.agent.server.answers import (
     sse,
     while_client_waits,
 )
-from eirene.agent.server.engine import ChatTask, Engine
+from eirene.agent.server.engine import Answer, Engine
 from eirene.agent.server.errors import CLIENT_GONE, ApiError
 from eirene.agent.server.options import ServeOptions
 from eirene.agent.server.pages import Pages, RenderPage, page, policy_of, recorded
@@ -108,38 +108,26 @@ class Routes:
         """A chat, refined: OpenAI's protocol, with `context`, `perspectives` and `eirene_trace` beside it."""
         asked, task = await self._read(request, self._service.chat_task)
         run = self._service.begin(asked.model, task)
-        envelope = Envelope(run.id, run.created, asked.model)
-        try:
-            if asked.stream:
-                return await self._stream(request, asked, task, run, envelope)
-            answer = await while_client_waits(request, self._service.perform(run, task))
-        except ApiError as error:
-            response = to_response(error)
-            response.headers[RUN_ID] = run.id
-            return response
-        made = functools.partial(completion, envelope, answer, trace=asked.eirene_trace)
-        return await asyncio.to_thread(lambda: JSONResponse(made(), headers={RUN_ID: run.id}))
+        answered = functools.partial(_events if asked.stream else _whole, asked, run)
 
-    async def _stream(
-        self, request: Request, asked: ChatRequest, task: ChatTask, run: ServerRun, envelope: Envelope
-    ) -> Response:
-        options = asked.stream_options
-        include_usage = bool(options is not None and options.include_usage)
-
-        async def work() -> list[str]:
-            answer = await self._service.perform(run, task)
-            pieces = chunks(envelope, answer, trace=asked.eirene_trace, include_usage=include_usage)
-            return await asyncio.to_thread(list, pieces)
+        async def work() -> Any:
+            return await asyncio.to_thread(answered, await self._service.perform(run, task))
 
         under_way = asyncio.create_task(work(), name=run.id)
         keep_alive_s = self._service.options.keep_alive_s
         try:
-            if await done_within(under_way, request, seconds=keep_alive_s):
-                under_way.result()  # an error that comes soon still has a status of its own
+            if await done_within(under_way, request, seconds=keep_alive_s if asked.stream else None):
+                under_way.result()  # an error that comes soon has a status of its own in a stream as well
+        except ApiError as error:
+            response = to_response(error)
+            response.headers[RUN_ID] = run.id
+            return response
         except BaseException:
             under_way.cancel()
             raise
-        return event_stream(answer_events(under_way), keep_alive_s=keep_alive_s, headers={RUN_ID: run.id})
+        if asked.stream:
+            return event_stream(answer_events(under_way), keep_alive_s=keep_alive_s, headers={RUN_ID: run.id})
+        return cast(Response, under_way.result())
 
     async def list_runs(self) -> dict[str, Any]:
         """The recent runs, newest first."""
@@ -247,6 +235,17 @@ class Routes:
         except TimeoutError:
             raise ApiError(408, "the body did not arrive in time", code="timeout") from None
         return parse(bytes(data)) if len(data) <= _SMALL else await asyncio.to_thread(parse, bytes(data))
+
+
+def _whole(asked: ChatRequest, run: ServerRun, answer: Answer) -> Response:
+    envelope = Envelope(run.id, run.created, asked.model)
+    return JSONResponse(completion(envelope, answer, trace=asked.eirene_trace), headers={RUN_ID: run.id})
+
+
+def _events(asked: ChatRequest, run: ServerRun, answer: Answer) -> list[str]:
+    envelope, options = Envelope(run.id, run.created, asked.model), asked.stream_options
+    include_usage = bool(options is not None and options.include_usage)
+    return list(chunks(envelope, answer, trace=asked.eirene_trace, include_usage=include_usage))
 
 
 def _methods(app: FastAPI, request: Request) -> set[str]:

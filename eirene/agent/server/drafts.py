@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import functools
-from collections.abc import Callable, Sequence, Set
+from collections.abc import Callable, Coroutine, Sequence, Set
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, cast
 
@@ -80,12 +80,18 @@ class Upstream:
         """`n` drafts, in one request where the provider takes `n`. Raises `BackendError`."""
         meter = Meter()
         several = n if self._has_n and "n" not in self._calls.refused else 1
+
+        def ask(some: int) -> Coroutine[Any, Any, Drafts]:
+            is_openai = request is not None and self._speaks_openai and not getattr(model, "use_responses_api", None)
+            make = self._by_openai if is_openai else self._by_langchain
+            return self._calls.run(functools.partial(make, model, messages, request, some), meter=meter)
+
         try:
-            first = await self._ask(messages, request, several, meter)
+            model = self._models.here()
+            first = await ask(several)
             if 0 < len(first.drafts) < several:
                 self._calls.refuse({"n"})
-            missing = [self._ask(messages, request, 1, meter) for _ in range(n - len(first.drafts))]
-            found = [first, *await _all(missing)]
+            found = [first, *await _all([ask(1) for _ in range(n - len(first.drafts))])]
         except BackendError:
             raise
         except Exception as error:  # a fault of the client's own: its user gets an error in the protocol's form
@@ -94,20 +100,12 @@ class Upstream:
         drafts = tuple(draft for part in found for draft in part.drafts)[:n]
         return Drafts(drafts, meter.total, next((part.fields for part in found if part.fields), {}))
 
-    async def _ask(self, messages: Sequence[BaseMessage], request: ChatRequest | None, n: int, meter: Meter) -> Drafts:
-        def make(refused: Set[str]) -> Request[Drafts]:
-            model = self._models.here()
-            if request is not None and self._speaks_openai and not getattr(model, "use_responses_api", None):
-                return self._by_openai(model, messages, request, n, refused)
-            return self._by_langchain(model, messages, request, n)
-
-        return await self._calls.run(make, meter=meter)
-
     def _by_openai(
-        self, model: Any, messages: Sequence[BaseMessage], request: ChatRequest, n: int, refused: Set[str]
+        self, model: Any, messages: Sequence[BaseMessage], request: ChatRequest | None, n: int, refused: Set[str]
     ) -> Request[Drafts]:
         """A request by the SDK's client in a LangChain model: LangChain's class renames fields, drops those that it
         does not know, and fails on some replies."""
+        assert request is not None
         body = {**(model.extra_body or {}), **_body(request, refused), **({"n": n} if n > 1 else {})}
         optional = {limit for limit, other in LIMITS.items() if limit in body and other not in refused}
         optional |= {SYSTEM} if has_system(body["messages"]) else set()
@@ -127,7 +125,7 @@ class Upstream:
         return Request(send, span, _limit(model, request, n), frozenset(optional), without_n=Drafts())
 
     def _by_langchain(
-        self, model: BaseChatModel, messages: Sequence[BaseMessage], request: ChatRequest | None, n: int
+        self, model: BaseChatModel, messages: Sequence[BaseMessage], request: ChatRequest | None, n: int, _: Set[str]
     ) -> Request[Drafts]:
         """A call of a LangChain model of any class, with what of the request it has a field for."""
         taken = type(model).model_fields

@@ -138,11 +138,8 @@ class Engine:
             for n, draft in enumerate(progress.drawn.drafts):
                 if tell is not None:
                     tell({"kind": "draft", "choice": n, "text": str(draft.message.text)})
-
-            async def refine(n: int, draft: ModelDraft) -> None:
-                progress.choices[n] = await self._choice(task, n, draft, deadline, tell)
-
-            await asyncio.gather(*(refine(n, draft) for n, draft in enumerate(progress.drawn.drafts)))
+            numbers = range(len(progress.drawn.drafts))
+            await asyncio.gather(*(self._choose(task, n, progress, deadline, tell) for n in numbers))
             return _answer(progress)
 
     def overdue(self, task: ChatTask, progress: Progress, *, timeout_s: float) -> Answer:
@@ -196,15 +193,18 @@ class Engine:
         first = self.settings.seed if task.seed is None else abs(task.seed) % 2**62
         return first + n if task.draft is not None or self.upstream is None else first
 
-    async def _choice(
-        self, task: ChatTask, n: int, draft: ModelDraft, deadline: float, tell: OnRunEvent | None
-    ) -> Choice:
+    async def _choose(
+        self, task: ChatTask, n: int, progress: Progress, deadline: float, tell: OnRunEvent | None
+    ) -> None:
+        """Adds the choice that is made of a draft."""
+        draft = progress.drawn.drafts[n]
         finish = _finish(draft)
         item = await off_loop(lambda: _item(task, draft), characters=_characters(task))
         if isinstance(item, Item) and self._fill is not None:
             item = await asyncio.to_thread(_filled, item, self._fill)
         if isinstance(item, str):
-            return Choice(draft.message, finish, why=item)
+            progress.choices[n] = Choice(draft.message, finish, why=item)
+            return
         reporter = None if tell is None else RunReporter(tell, n, advisory=self.parts.advisory)
         left_s = max(0.001, deadline - asyncio.get_running_loop().time())
         record = await self._loop(task.mode).arun(
@@ -215,7 +215,7 @@ class Engine:
             deadline_s=min(left_s, self.settings.deadline_s),
         )
         message = with_text(draft.message, record.answer) if record.status == "accepted" else draft.message
-        return Choice(message, finish, item, record, record.why)
+        progress.choices[n] = Choice(message, finish, item, record, record.why)
 
     def _loop(self, mode: ServedMode) -> Loop:
         if mode not in self._loops:

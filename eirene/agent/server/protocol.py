@@ -209,26 +209,22 @@ class EditsRequest(_RequestPart):
     findings: Annotated[list[AskedEdit], Field(max_length=1000)] = []
 
 
-def read_json(data: bytes) -> dict[str, Any]:
-    """The JSON object of a body; raises `ApiError` for all else (NaN, a key given twice, half surrogate pairs)."""
-    try:
-        value = parse_json(data.removeprefix(codecs.BOM_UTF8), where="the body")
-    except TooDeepError:
-        raise ApiError(400, f"the body is nested too deeply: more than {MAX_DEPTH} levels", code="too_deep") from None
-    except InputError as error:
-        raise ApiError(400, str(error), code="invalid_json") from None
-    if not isinstance(value, dict):
-        raise ApiError(400, f"the body must be a JSON object, got {type(value).__name__}", code="invalid_json")
-    return value
-
-
 B = TypeVar("B", bound=BaseModel)
 
 
 def parse_body(data: bytes, kind: type[B]) -> B:
-    """The checked request of this kind; raises `ApiError` that names the first field at fault."""
+    """The checked request of this kind; raises `ApiError` that names the first field at fault, and for what is no JSON
+    object (NaN, a key given twice, half surrogate pairs).
+    """
     try:
-        return kind.model_validate(read_json(data))
+        value = parse_json(data.removeprefix(codecs.BOM_UTF8), where="the body")
+        if not isinstance(value, dict):
+            raise InputError(f"the body must be a JSON object, got {type(value).__name__}")
+        return kind.model_validate(value)
+    except TooDeepError:
+        raise ApiError(400, f"the body is nested too deeply: more than {MAX_DEPTH} levels", code="too_deep") from None
+    except InputError as error:
+        raise ApiError(400, str(error), code="invalid_json") from None
     except ValidationError as error:
         problem = first_problem(error, kind)
         field = ".".join(map(str, problem.path))
