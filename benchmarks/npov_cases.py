@@ -40,43 +40,20 @@ class Span:
     end: int
     parts: tuple[Part, ...]
 
-    @property
-    def unsupported(self) -> bool:
-        """Whether one of the parts was not given."""
-        return any(part.unsupported for part in self.parts)
-
 
 @dataclass(frozen=True, slots=True)
 class Labelled:
-    """A case with its claim, its error type and the labels of its arguments (True: missing) and sentences."""
+    """A case with its claim and the labels of its arguments (True: missing) and sentences."""
 
-    id: str
     claim: int
-    error: str
     case: Case
     missing: tuple[bool, ...]
     spans: tuple[Span, ...]
 
-    @property
-    def has_coverage_error(self) -> bool:
-        """Whether an argument is missing."""
-        return any(self.missing)
-
-    @property
-    def has_hallucination(self) -> bool:
-        """Whether a sentence holds something that was not given."""
-        return any(span.unsupported for span in self.spans)
-
-    def span_at(self, start: int, end: int) -> Span | None:
-        """The data's sentence that overlaps [start, end) most; None where there is none."""
-        overlap = [(min(s.end, end) - max(s.start, start), s) for s in self.spans]
-        best = max(overlap, key=lambda pair: pair[0], default=(0, None))
-        return best[1] if best[0] > 0 else None
-
     def parts_at(self, start: int, end: int) -> tuple[Part, ...] | None:
         """The parts with half of their text, or half of the range, in [start, end); None outside all sentences."""
-        span = self.span_at(start, end)
-        if span is None:
+        span = max(self.spans, key=lambda s: min(s.end, end) - max(s.start, start))
+        if min(span.end, end) <= max(span.start, start):
             return None
         shared = [(p, min(p.end, end) - max(p.start, start)) for p in span.parts]
         return tuple(p for p, n in shared if n > 0 and 2 * n >= min(p.end - p.start, end - start))
@@ -98,9 +75,7 @@ def labelled(row: dict[str, Any]) -> Labelled:
         at = start + len(sentence["text"])
         spans.append(Span(start, at, tuple(_parts(sentence, start, number))))
     return Labelled(
-        id=row["id"],
         claim=row["claim_id"],
-        error=row["error_type"],
         case=Case(question=row["query"], answer=row["response"], given=Grounding("perspectives", groups)),
         missing=tuple(a["id"] in row["missing_argument_ids"] for a in arguments),
         spans=tuple(spans),

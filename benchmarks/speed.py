@@ -5,7 +5,7 @@
     python benchmarks/speed.py --write              # and puts the table into the page
 
 Each case is two functions that do the same work. Both run once unmeasured, then `--repeats` times in turns; the median
-processor time counts (wall time where somebody waits for a server). Ratios travel between machines, seconds do not.
+processor time counts. Ratios travel between machines, seconds do not.
 """
 
 from __future__ import annotations
@@ -56,7 +56,6 @@ class Pair(NamedTuple):
     ours: Work
     theirs: Work
     peer: str
-    clock: Callable[[], float] = time.process_time
     close: Work = lambda: None
 
 
@@ -156,28 +155,6 @@ def sampling() -> Pair:
     return Pair(ours, generate, "20 calls of transformers' `generate`")
 
 
-def one_request() -> Pair:
-    from eirene.feedback_model.base import FeedbackRequest
-    from eirene.feedback_model.model import ChatFeedback
-    from eirene.feedback_model.sampling import draw_samples
-    from eirene.models.resolve import ChatOptions, resolve_chat
-    from eirene.testing.loopback import LoopbackServer, NPolicy
-
-    item = eirene.Item(question="Trams or buses?", answer="Trams are quiet. Buses are cheap.")
-    request = FeedbackRequest(item, item.answer, split_sentences(item.answer), seed=0)
-
-    servers = ExitStack()
-
-    def asked(policy: NPolicy) -> Work:
-        script = "1. [Incomplete] Reasons: Noise.\n2. [Complete]"
-        server = servers.enter_context(LoopbackServer(lambda *_: script, latency_s=0.2, n=policy))
-        model = ChatFeedback(resolve_chat("openai:bench", options=ChatOptions(base_url=server.base_url)))
-        return lambda: asyncio.run(draw_samples(model, request, n=20, stop="none", meter=Meter()))
-
-    peer = "a server that refuses `n`, 0.2 s latency"
-    return Pair(asked("takes"), asked("refuses"), peer, time.perf_counter, servers.close)
-
-
 def call_cache() -> Pair:
     from eirene.models.cache import CallCache
     from eirene.models.chat import ChatModel, Sampling
@@ -225,16 +202,15 @@ CASES: dict[str, Callable[[], Pair]] = {
     "selection, n = 300": lambda: selection(300),
     "`rouge`, 50 answers": rouge,
     "20 samples of 32 tokens on a prompt of 600, random Llama, one thread": sampling,
-    "20 critiques from a server that takes `n`, wall time": one_request,
     "50 votes of 20 replies that the call cache knows": call_cache,
     "five rows refined by the embedded default, untraced": traced,
 }
 
 
-def timed(work: Work, clock: Callable[[], float]) -> float:
-    began = clock()
+def timed(work: Work) -> float:
+    began = time.process_time()
     work()
-    return clock() - began
+    return time.process_time() - began
 
 
 def rows(only: str, repeats: int) -> Iterator[str]:
@@ -244,7 +220,7 @@ def rows(only: str, repeats: int) -> Iterator[str]:
             continue
         pair = build()
         pair.ours(), pair.theirs()
-        times = [(timed(pair.ours, pair.clock), timed(pair.theirs, pair.clock)) for _ in range(repeats)]
+        times = [(timed(pair.ours), timed(pair.theirs)) for _ in range(repeats)]
         pair.close()
         ours, theirs = (statistics.median(found) for found in zip(*times, strict=True))
         yield f"| {name} | {1000 * ours:,.1f} ms | {pair.peer} | {1000 * theirs:,.1f} ms | {theirs / ours:.2f} |"

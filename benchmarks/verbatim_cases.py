@@ -14,43 +14,9 @@ from pathlib import Path
 
 from eirene.core.records import Item
 
-TOPICS = Path(__file__).with_name("verbatim_topics.json")
-
-# {a} and {b} are arguments of one side, {c} is one of the other; each argument's first letter is small.
-JOINTS: dict[str, dict[str, str]] = {
-    "chosen": {
-        "alone": "Supporters say that {a}. They add that {b}. Opponents say that {c}.",
-        ", opponents that": "Supporters say that {a}, opponents that {c}. It is also said in favour that {b}.",
-        "that a, that b": "Supporters say that {a}, that {b}. Opponents say that {c}.",
-        ", which": "Supporters say that {a}, which they hold beside the point that {b}. Opponents say that {c}.",
-        ", while": "Supporters say that {a}, while opponents say that {c}. Supporters add that {b}.",
-        "and": "Supporters say that {a} and {b}. Opponents say that {c}.",
-        "; others": "Those in favour argue that {a}; others reply that {c}. Those in favour also hold that {b}.",
-        "colon": "Two reasons are given in favour: {a}, {b}. One is given against it: {c}.",
-        "brackets": "Supporters say that {a} (and, they add, {b}). Critics object that {c}.",
-        "while, nobody named": "Supporters say that {a}, while {c}. They also say that {b}.",
-        "quoted": "Supporters say \"{a}\", opponents \"{c}\". Supporters also say \"{b}\".",
-        "without that": "Supporters say {a}, opponents say {c}. Supporters also say {b}.",
-        "view": "In the eyes of supporters {a} while in those of opponents {c}. To supporters {b} as well.",
-    },
-    "aside": {
-        ", whereas": "Those in favour argue that {a}, whereas critics fear that {c}. Those in favour add that {b}.",
-        "not only": "Not only is it true that {a}, it is also true that {b}, say the supporters. Critics say that {c}.",
-        "because": "Supporters are for it because {a} and because {b}. Critics object that {c}.",
-        "dash": "Supporters say that {a} \N{EM DASH} and also that {b}. Critics object that {c}.",
-        "as well as": "Supporters point out that {a}, as well as that {b}. Critics point out that {c}.",
-        "to which": "Supporters say that {a}, to which opponents reply that {c}. Supporters also say that {b}.",
-        "plain": "{A}. {B}. However, {c}.",
-        "although": "Although {c}, {a} and {b}.",
-        "but, nobody named": "{A}, but {c}. Besides, {b}.",
-        "denied": "Supporters say that {a}, which opponents deny, and that {b}. Opponents say that {c}.",
-        "first, second": "Supporters say, first, that {a}, and second, that {b}. Opponents say that {c}.",
-        "some, others": "Some say that {a}, others that {c}, and some also that {b}.",
-        "said after": "{A}, supporters say, while, as critics point out, {c}. And {b}, say the supporters.",
-        "namely": "Supporters give two reasons, namely that {a} and that {b}; opponents give one, which is that {c}.",
-        "in spite of": "Critics warn that {c}; supporters insist that {a} and, what is more, that {b}.",
-    },
-}  # fmt: skip
+DATA = json.loads(Path(__file__).with_suffix(".json").read_text("utf-8"))
+"""Topics, and by part the joints: {a} and {b} are arguments of one side, {c} is one of the other, with small first
+letters; {A}, {B} and {C} have large ones."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -69,8 +35,8 @@ def cases(part: str) -> list[Case]:
 
 
 def _cases(part: str) -> Iterator[Case]:
-    topics = [topic for topic in json.loads(TOPICS.read_text("utf-8")) if topic["part"] == part]
-    for topic, (joint, pattern), n in product(topics, JOINTS[part].items(), range(3)):
+    topics = [topic for topic in DATA["topics"] if topic["part"] == part]
+    for topic, (joint, pattern), n in product(topics, DATA["joints"][part].items(), range(3)):
         a, b, c = topic["pro"][n], topic["pro"][(n + 1) % 3], topic["con"][n]
         given = [{"name": "pro", "arguments": [a, b]}, {"name": "con", "arguments": [c]}]
         complete = _said(pattern, a, b, c)

@@ -7,7 +7,6 @@ JSON object: CPU and wall seconds of the latter, resident memory at the end, and
 from __future__ import annotations
 
 import asyncio
-import contextlib
 import importlib.metadata
 import json
 import os
@@ -15,7 +14,7 @@ import resource
 import sys
 import time
 from collections import Counter
-from collections.abc import Awaitable, Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, TextIO
@@ -114,29 +113,12 @@ def request(row: Row, faults: Sequence[tuple[int, str]]) -> str:
 
 
 def cpu_s() -> float:
-    """CPU seconds so far, user and system, of this process and all that came from it, living or dead."""
-    living = [Path(f"/proc/{pid}/stat") for pid in _descendants(os.getpid())]
-    fields = [text.rpartition(")")[2].split() for text in _texts(living)]
-    # After the living: one that has ended meanwhile is among the ended, and is counted once at least.
-    own, ended = resource.getrusage(resource.RUSAGE_SELF), resource.getrusage(resource.RUSAGE_CHILDREN)
-    ticks = sum(int(number) for found in fields for number in found[11:15])
-    return own.ru_utime + own.ru_stime + ended.ru_utime + ended.ru_stime + ticks / os.sysconf("SC_CLK_TCK")
+    """CPU seconds so far, user and system, of this process and of those that it has started and that have ended."""
+    used = [resource.getrusage(whose) for whose in (resource.RUSAGE_SELF, resource.RUSAGE_CHILDREN)]
+    return sum(one.ru_utime + one.ru_stime for one in used)
 
 
 def resident_mib() -> float:
-    """Resident memory (RSS) of this process and those that came from it."""
-    pids = [os.getpid(), *_descendants(os.getpid())]
-    pages = [int(text.split()[1]) for text in _texts(Path(f"/proc/{pid}/statm") for pid in pids)]
-    return sum(pages) * os.sysconf("SC_PAGE_SIZE") / 2**20
-
-
-def _descendants(pid: int) -> list[int]:
-    children = [int(n) for text in _texts(Path(f"/proc/{pid}/task").glob("*/children")) for n in text.split()]
-    return children + [below for child in children for below in _descendants(child)]
-
-
-def _texts(files: Iterable[Path]) -> Iterator[str]:
-    """What files in /proc hold; threads and processes may end while they are looked at."""
-    for file in files:
-        with contextlib.suppress(FileNotFoundError, ProcessLookupError):
-            yield file.read_text()
+    """Resident memory (RSS) of this process; no contender has another one by then."""
+    pages = int(Path("/proc/self/statm").read_text().split()[1])
+    return pages * os.sysconf("SC_PAGE_SIZE") / 2**20
