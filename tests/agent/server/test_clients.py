@@ -2,23 +2,16 @@
 
 from __future__ import annotations
 
-import contextlib
 import json
-import threading
-from collections.abc import Iterator
-from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from collections.abc import Callable
 from typing import Any
 
 import httpx
 import pytest
 
-from eirene.agent.backends import BackendOptions, resolve_backend
-from eirene.agent.server.drafts import Upstream
-from eirene.agent.server.engine import Engine
-from eirene.agent.settings import Settings
-from eirene.models.resolve import ChatOptions, chat_builder
 from eirene.testing.loopback import LoopbackServer
-from tests.agent.server.serving import ASK, DRAFT, GIVEN, MODEL, SIDES, embedded_engine, served
+from eirene.testing.script import RawReply, ScriptedRequest
+from tests.agent.server.serving import ASK, DRAFT, GIVEN, MODEL, SIDES, chat_engine, embedded_engine, served
 from tests.rows import each
 
 pytestmark = pytest.mark.usefixtures("loopback")
@@ -52,53 +45,24 @@ def vllm(n: int, texts: list[str]) -> dict[str, Any]:
     }  # fmt: skip
 
 
-@contextlib.contextmanager
-def upstream(shape: Any) -> Iterator[tuple[str, list[dict[str, Any]]]]:
-    """A server that answers in this shape; gives its address, and what it was asked."""
-    asked: list[dict[str, Any]] = []
+def answering(shape: Any) -> Callable[[ScriptedRequest, int], RawReply]:
+    """A script of replies in this shape."""
 
-    class Handler(BaseHTTPRequestHandler):
-        protocol_version = "HTTP/1.1"
+    def script(request: ScriptedRequest, _: int) -> RawReply:
+        text = CRITIQUE if "enough information" in request.text else BETTER if DRAFT in request.text else DRAFT
+        n = int(request.body.get("n") or 1)
+        return RawReply.body([json.dumps(shape(n, [text] * n)).encode()])
 
-        def do_POST(self) -> None:
-            body = json.loads(self.rfile.read(int(self.headers["content-length"])))
-            asked.append(body)
-            said = json.dumps(body["messages"])
-            text = CRITIQUE if "enough information" in said else BETTER if DRAFT in said else DRAFT
-            n = int(body.get("n") or 1)
-            sent = json.dumps(shape(n, [text] * n)).encode()
-            self.send_response(200)
-            self.send_header("content-type", "application/json")
-            self.send_header("content-length", str(len(sent)))
-            self.end_headers()
-            self.wfile.write(sent)
-
-        def log_message(self, *_: Any) -> None:
-            pass
-
-    server = ThreadingHTTPServer(("127.0.0.1", 0), Handler)
-    server.daemon_threads = True
-    thread = threading.Thread(target=server.serve_forever)
-    thread.start()
-    try:
-        yield f"http://127.0.0.1:{server.server_address[1]}/v1", asked
-    finally:
-        server.shutdown()
-        thread.join()
-        server.server_close()
+    return script
 
 
 @each("shape, requests", [(ollama, 1 + 3 + 1), (vllm, 1 + 1 + 1)])
 def test_a_chat_goes_through_whatever_the_upstream_adds_or_leaves_out(shape: Any, requests: int) -> None:
     """A draft, a vote of three and a rewrite: the vote is one request where `n` is taken, else one each."""
-    with upstream(shape) as (address, asked):
-        build = chat_builder("openai:test", ChatOptions(base_url=address))
-        parts = resolve_backend("openai:test", BackendOptions(base_url=address))
-        engine = Engine(parts, Settings(samples=3), upstream=Upstream(build(), name="openai:test", rebuild=build))
-        with served(engine) as server:
-            reply: Any = server.client().chat.completions.create(model=MODEL, messages=ASK, extra_body=GIVEN)
+    with LoopbackServer(answering(shape)) as up, served(chat_engine(up, samples=3)) as server:
+        reply: Any = server.client().chat.completions.create(model=MODEL, messages=ASK, extra_body=GIVEN)
     assert (reply.eirene["status"], reply.choices[0].message.content) == ("accepted", BETTER)
-    assert requests <= len(asked) <= requests + 1  # one more where `n` was tried and not taken
+    assert requests <= up.calls <= requests + 1  # one more where `n` was tried and not taken
 
 
 def test_a_client_such_as_open_webui_is_served() -> None:
