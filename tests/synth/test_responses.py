@@ -143,13 +143,6 @@ def test_balanced_no_response_gives_two_answers_of_one_kind() -> None:
     assert len(set(used)) == len(used)
 
 
-def test_a_response_of_which_nothing_can_be_made_is_no_group() -> None:
-    """All arguments of its topic are given: none can be missing."""
-    sides = [{"name": s.name, "arguments": [a.text for a in s.arguments]} for s in TOPICS[0].sides]
-    rows, made = make([response(TOPICS[0], 1, perspectives=sides)], kinds=("coverage",))
-    assert (rows, made.groups, made.left_out["coverage: not possible in a group"]) == ([], 0, 1)
-
-
 def test_the_response_s_own_layout_stays() -> None:
     original = response(TOPICS[0], 1)
     assert "\n\n" in original.answer
@@ -157,7 +150,11 @@ def test_the_response_s_own_layout_stays() -> None:
     assert all(r.answer.count("\n\n") == original.answer.count("\n\n") for r in rows)
 
 
-def test_kinds_for_which_a_response_would_have_to_be_rewritten_are_refused_alone() -> None:
+def test_kinds_that_cannot_be_made_are_refused_alone_and_make_no_group() -> None:
     kinds: tuple[Kind, ...] = ("wrong_side", "partial")
     with pytest.raises(InputError, match="with given responses"):
         make([response(TOPICS[0], 0)], kinds=kinds)
+    # All arguments of the topic are given, so that none can be missing: no group comes of it.
+    sides = [{"name": s.name, "arguments": [a.text for a in s.arguments]} for s in TOPICS[0].sides]
+    rows, made = make([response(TOPICS[0], 1, perspectives=sides)], kinds=("coverage",))
+    assert (rows, made.groups, made.left_out["coverage: not possible in a group"]) == ([], 0, 1)
