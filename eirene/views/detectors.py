@@ -12,7 +12,6 @@ from eirene.views.figures import COLOURS, check_matplotlib, panels, save, tidy
 from eirene.views.tables import cell, figure, markdown_table, p_value, simple_table
 
 if TYPE_CHECKING:
-    from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
 Json = Mapping[str, Any]
@@ -245,37 +244,37 @@ def write_curves(curves: Sequence[Json], summary: Json, folder: Path) -> list[Pa
     shown = [level for level in curves if level["detectors"]]
     if not shown:
         return []
-    figures = {"roc": _roc(shown, summary), "precision-recall": _precision_recall(shown, summary)}
-    return [path for name, drawn in figures.items() for path in save(drawn, folder / name)]
+    return [path for name in _PICTURES for path in save(_picture(name, shown, summary), folder / name)]
 
 
-def _roc(curves: Sequence[Json], summary: Json) -> Figure:
-    """A panel a level: hit rate against false alarms, with the areas in the legend."""
-
-    def draw(axes: Axes, level: Json) -> None:
-        axes.plot([0, 1], [0, 1], color="#b4b9c0", linewidth=1)
-        for at, (name, points) in enumerate(level["detectors"].items()):
-            axes.plot(points["fpr"], points["tpr"], label=_label(name, summary, level, "auc"), **_line(at))
-        axes.set_xlabel("false alarms", fontsize=8)
-        axes.set_ylabel("errors found", fontsize=8)
-
-    return _curves(curves, draw, f"ROC curves: {summary['data']['name']}", "lower right")
+_PICTURES: Mapping[str, tuple[str, str, str, str, Any]] = {
+    "roc": ("ROC curves", "false alarms", "errors found", "auc", "lower right"),
+    "precision-recall": ("Precision and recall", "recall", "precision", "ap", "best"),
+}
+"""Title, axes, the figure in the legend and its place."""
 
 
-def _precision_recall(curves: Sequence[Json], summary: Json) -> Figure:
-    """A panel a level: precision against recall, with average precision in the legend; the line is the error rate."""
-
-    def draw(axes: Axes, level: Json) -> None:
-        axes.axhline(level["rate"], color="#b4b9c0", linewidth=1)
-        for at, (name, points) in enumerate(level["detectors"].items()):
-            # Between two points nothing is reached: average precision is the area under the steps.
-            recall, precision = [0.0, *points["recall"]], [points["precision"][0], *points["precision"]]
-            label = _label(name, summary, level, "ap")
-            axes.plot(recall, precision, drawstyle="steps-pre", label=label, **_line(at))
-        axes.set_xlabel("recall", fontsize=8)
-        axes.set_ylabel("precision", fontsize=8)
-
-    return _curves(curves, draw, f"Precision and recall: {summary['data']['name']}", "best")
+def _picture(name: str, curves: Sequence[Json], summary: Json) -> Figure:
+    """A panel a level: hit rate against false alarms, or precision against recall with a line at the error rate."""
+    title, x, y, area, legend = _PICTURES[name]
+    figure, grid = panels(f"{title}: {summary['data']['name']}", len(curves), columns=3, size=(3.3, 3.3))
+    for axes, level in zip(grid, curves, strict=True):
+        chance = [0, 1] if name == "roc" else [level["rate"]] * 2
+        axes.plot([0, 1], chance, color="#b4b9c0", linewidth=1)
+        for at, (detector, points) in enumerate(level["detectors"].items()):
+            look = {**_line(at), "label": _label(detector, summary, level, area)}
+            if name == "roc":
+                axes.plot(points["fpr"], points["tpr"], **look)
+            else:  # between two points nothing is reached: average precision is the area under the steps
+                recall, precision = [0.0, *points["recall"]], [points["precision"][0], *points["precision"]]
+                axes.plot(recall, precision, drawstyle="steps-pre", **look)
+        axes.set(xlim=(-0.02, 1.02), ylim=(-0.02, 1.02), aspect="equal")
+        axes.set_xlabel(x, fontsize=8)
+        axes.set_ylabel(y, fontsize=8)
+        axes.set_title(f"{level['error']}, per {level['level']}", fontsize=9, loc="left")
+        axes.legend(fontsize=6.5, loc=legend, framealpha=0.8)
+        tidy(axes)
+    return figure
 
 
 def _line(at: int) -> dict[str, Any]:
@@ -291,14 +290,3 @@ def _label(name: str, summary: Json, level: Json, figure: str) -> str:
         if (known["error"], known["level"]) == (level["error"], level["level"]):
             return f"{name} {known['detectors'][name][figure]['value']:.3f}"
     return name
-
-
-def _curves(curves: Sequence[Json], draw: Any, title: str, legend: Any) -> Figure:
-    figure, grid = panels(title, len(curves), columns=3, size=(3.3, 3.3))
-    for axes, level in zip(grid, curves, strict=True):
-        draw(axes, level)
-        axes.set(xlim=(-0.02, 1.02), ylim=(-0.02, 1.02), aspect="equal")
-        axes.set_title(f"{level['error']}, per {level['level']}", fontsize=9, loc="left")
-        axes.legend(fontsize=6.5, loc=legend, framealpha=0.8)
-        tidy(axes)
-    return figure

@@ -130,38 +130,33 @@ class ShownArgument:
     in_words: bool
 
 
-@dataclass(frozen=True, slots=True)
-class GivenTexts:
-    """The texts by (detector, group, number). Of passages, `alignment` scores sentences and not whole passages."""
+def _texts(detector: str, scores: Scores, item: Item | None, bearing: Bearing | None) -> Sequence[str | None]:
+    """The text of each scored argument; None where it is not known.
 
-    item: Item | None
-    bearing: Bearing | None = None
-
-    def of(self, detector: str, scores: Scores) -> list[str | None]:
-        """The text of each scored argument; None where it is not known."""
-        given = None if self.item is None else grounding_for(self.item)
-        if self.item is None or given is None or given.source == "derived":
-            return [None] * len(scores.arguments)
-        if given.source == "context" and detector in OF_SENTENCES:
-            return self._of_sentences(self.item, len(scores.arguments))
-        texts = {(group.name, n): text for group in given.groups for n, text in enumerate(group.arguments, start=1)}
-        return [texts.get((a.group, a.n)) for a in scores.arguments]
-
-    def _of_sentences(self, item: Item, count: int) -> list[str | None]:
-        every = dict.fromkeys(s.text for text in item.context or () for s in split_sentences(text) if s.text)
-        found: Sequence[str] = tuple(every)
-        if len(found) != count and self.bearing is not None:
-            found = self.bearing(item)
-        return list(found) if len(found) == count else [None] * count
+    Of passages, detectors of sentences score these and not whole passages.
+    """
+    unknown = [None] * len(scores.arguments)
+    given = None if item is None else grounding_for(item)
+    if item is None or given is None or given.source == "derived":
+        return unknown
+    if given.source == "context" and detector in OF_SENTENCES:
+        found: Sequence[str] = tuple(
+            dict.fromkeys(s.text for text in item.context or () for s in split_sentences(text) if s.text)
+        )
+        if len(found) != len(unknown) and bearing is not None:
+            found = bearing(item)
+        return found if len(found) == len(unknown) else unknown
+    texts = {(group.name, n): text for group in given.groups for n, text in enumerate(group.arguments, start=1)}
+    return [texts.get((a.group, a.n)) for a in scores.arguments]
 
 
-def arguments_of(record: Record, given: GivenTexts) -> Iterator[ShownArgument]:
+def arguments_of(record: Record, item: Item | None, bearing: Bearing | None = None) -> Iterator[ShownArgument]:
     """A line for each argument that a detector scores: before and after. Those that decide nothing come last."""
     detectors = sorted(record.scores.original.items(), key=lambda found: found[0] in record.advisory)
     for name, before in detectors:
         after = record.scores.final.get(name)
         known = {} if after is None else {(a.group, a.n): rounded(a.coverage) for a in after.arguments}
-        for a, text in zip(before.arguments, given.of(name, before), strict=True):
+        for a, text in zip(before.arguments, _texts(name, before, item, bearing), strict=True):
             numbers = rounded(a.coverage), known.get((a.group, a.n))
             what = "argument" if a.group != "context" else "sentence" if name in OF_SENTENCES else "passage"
             yield ShownArgument(name, a.group, text or f"{what} {a.n}", *numbers, name in record.advisory, bool(text))

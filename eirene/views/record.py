@@ -15,7 +15,6 @@ from eirene.views.facts import PolledText, ScoreRow, compared_texts, last_candid
 from eirene.views.outcome import (
     Bearing,
     Found,
-    GivenTexts,
     ShownArgument,
     ShownCritique,
     ShownOpen,
@@ -77,7 +76,7 @@ def view_of(
     lines = () if candidate is None else diff(record.original, candidate)
     table, critiques = score_table(record), critiques_of(record)
     found = Found(critiques)
-    arguments = tuple(arguments_of(record, GivenTexts(item, bearing)))
+    arguments = tuple(arguments_of(record, item, bearing))
     return RecordView(
         summary=summary_of(record, lines),
         diff=tuple(replace(line, faults=found.of(line)) for line in lines),
