@@ -93,49 +93,36 @@ class _OneLine(logging.Formatter):
 _MOST = 3
 """Lines of one kind that differ, such as in the name of a row."""
 
-_WarningKind = tuple[str, object]
-"""Who says it, and its wording without what is put in."""
-
 
 @contextlib.contextmanager
 def few_warnings() -> Iterator[None]:
     """Lets each warning through once, and of those that differ only in what is put in the first few.
 
-    With `--verbose` everything is logged.
+    How many more there were is said at the end. With `--verbose` everything is logged.
     """
-    if logging.getLogger("eirene").isEnabledFor(logging.DEBUG):
-        yield
-        return
-    left_out, handlers = _RepeatFilter(), [h for h in logging.getLogger().handlers if isinstance(h, ToStderr)]
+    said: dict[tuple[str, object], list[str]] = {}  # by who says it, and its wording without what is put in
+    more: Counter[tuple[str, object]] = Counter()
+
+    def is_new(record: logging.LogRecord) -> bool:
+        kind, text = (record.name, record.msg), record.getMessage()
+        before = said.setdefault(kind, [])
+        if text in before or len(before) == _MOST:
+            more[kind] += 1
+            return False
+        before.append(text)
+        return True
+
+    is_verbose = logging.getLogger("eirene").isEnabledFor(logging.DEBUG)
+    handlers = [h for h in logging.getLogger().handlers if isinstance(h, ToStderr) and not is_verbose]
     for handler in handlers:
-        handler.addFilter(left_out)
+        handler.addFilter(is_new)
     try:
         yield
     finally:
         for handler in handlers:
-            handler.removeFilter(left_out)
-        left_out.tell()
-
-
-class _RepeatFilter(logging.Filter):
-    def __init__(self) -> None:
-        super().__init__()
-        self._said: dict[_WarningKind, list[str]] = {}
-        self._n: Counter[_WarningKind] = Counter()
-
-    def filter(self, record: logging.LogRecord) -> bool:
-        kind = (record.name, record.msg)
-        text, said = record.getMessage(), self._said.setdefault(kind, [])
-        if text in said or len(said) == _MOST:
-            self._n[kind] += 1
-            return False
-        said.append(text)
-        return True
-
-    def tell(self) -> None:
-        """Says of each kind how many more there were."""
-        for kind, n in self._n.items():
-            say(f"warning: {n:,} more times: {self._said[kind][0]}")
+            handler.removeFilter(is_new)
+        for kind, n in more.items():
+            say(f"warning: {n:,} more times: {said[kind][0]}")
 
 
 _ROWS = "rows.jsonl"
