@@ -3,18 +3,18 @@
 from __future__ import annotations
 
 import hashlib
-import json
 import re
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from importlib.util import find_spec
 from pathlib import Path
-from typing import TYPE_CHECKING, Literal
+from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
 
-from eirene.core.errors import EncoderError, InputError
+from eirene.core.errors import EncoderError
 from eirene.core.extras import importing, missing
+from recipes.rows import rows_of
 
 if TYPE_CHECKING:
     import tokenizers
@@ -110,17 +110,12 @@ class ClaimBatch:
 
 def read_claims(file: Path) -> list[TrainingClaim]:
     """The claims of a `topics_*.jsonl` file that have an argument. Raises `InputError` naming the line."""
-    claims = []
-    for number, line in enumerate(file.read_text(encoding="utf-8").splitlines(), start=1):
-        try:
-            row = json.loads(line)
-            clusters = tuple(_cluster(side, row_) for side in ("pro", "con") for row_ in row[side])
-            claim = TrainingClaim(int(row["claim_id"]), str(row["claim"]), clusters, tuple(row.get("topics", ())))
-        except (ValueError, KeyError, TypeError) as error:
-            raise InputError(f"not a topic row: {error!r}", where=f"{file}:{number}") from error
-        if claim.clusters:
-            claims.append(claim)
-    return claims
+    return [claim for claim in rows_of(file, _claim, what="a topic row") if claim.clusters]
+
+
+def _claim(row: Any) -> TrainingClaim:
+    clusters = tuple(_cluster(side, row_) for side in ("pro", "con") for row_ in row[side])
+    return TrainingClaim(int(row["claim_id"]), str(row["claim"]), clusters, tuple(row.get("topics", ())))
 
 
 def _cluster(side: Literal["pro", "con"], row: dict[str, object]) -> WordingCluster:

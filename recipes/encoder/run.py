@@ -26,6 +26,7 @@ from eirene.models.encoder.runtime import Encodes
 from eirene.models.training.run import write_json
 from recipes.encoder.data import TrainingClaim, read_claims, texts_of
 from recipes.folder import CARD_FILE, check_seeds, claim, finished, sha256
+from recipes.rows import rows_of
 
 if TYPE_CHECKING:
     import torch
@@ -217,14 +218,11 @@ class ArgumentPair:
 
 def read_pairs(file: Path) -> list[ArgumentPair]:
     """The rows of an `equivalence_*.jsonl` file. Raises `InputError` naming the line."""
-    pairs = []
-    for number, line in enumerate(file.read_text(encoding="utf-8").splitlines(), start=1):
-        try:
-            row = json.loads(line)
-            pairs.append(ArgumentPair(str(row["argument"]), str(row["other"]), bool(row["equivalent"])))
-        except (ValueError, KeyError, TypeError) as error:
-            raise InputError(f"not a pair: {error!r}", where=f"{file}:{number}") from error
-    return pairs
+    return rows_of(
+        file,
+        lambda row: ArgumentPair(str(row["argument"]), str(row["other"]), bool(row["equivalent"])),
+        what="a pair",
+    )
 
 
 def pair_auc(encoder: Encodes, pairs: Sequence[ArgumentPair]) -> float:

@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 import hashlib
-import json
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from types import MappingProxyType
 from typing import Literal, get_args
 
-from eirene.core.errors import EncoderError, InputError
+from eirene.core.errors import EncoderError
+from recipes.rows import rows_of
 
 Label = Literal["supported", "unsupported", "contradicted", "not_supported"]
 """`not_supported`: unsupported or contradicted, the source does not tell which."""
@@ -46,23 +46,7 @@ class VerifierRow:
 
 def read_rows(file: Path) -> list[VerifierRow]:
     """The rows of a JSONL file. Raises `InputError` naming the line."""
-    rows = []
-    try:
-        lines = file.read_bytes().decode("utf-8").split("\n")  # `splitlines` would also cut inside of a text
-    except OSError as error:
-        raise InputError(f"cannot be read: {error.strerror or error}", where=str(file)) from error
-    except UnicodeDecodeError as error:
-        raise InputError(f"is not UTF-8: byte {error.start}", where=str(file)) from error
-    for number, line in enumerate(lines, start=1):
-        if not line.strip():
-            continue
-        try:
-            rows.append(_row(json.loads(line)))
-        except (ValueError, KeyError, TypeError, RecursionError) as error:
-            raise InputError(f"not a row of premise, claim and label: {error!r}", where=f"{file}:{number}") from error
-    if not rows:
-        raise InputError("the file holds no rows", where=str(file))
-    return rows
+    return rows_of(file, _row, what="a row of premise, claim and label")
 
 
 def _row(found: object) -> VerifierRow:

@@ -53,7 +53,7 @@ def test_an_argument_with_one_wording_has_no_unit() -> None:
 def test_a_bad_row_is_named(tmp_path: Path, line: str) -> None:
     file = tmp_path / "topics.jsonl"
     file.write_text(line, encoding="utf-8")
-    with pytest.raises(InputError, match=r"topics\.jsonl:1"):
+    with pytest.raises(InputError, match=r"topics\.jsonl, line 1"):
         read_claims(file)
 
 

@@ -103,7 +103,7 @@ def test_bad_rows_and_leaks_are_named(run: Run, data: Path, tmp_path: Path) -> N
     assert leaking.err.startswith("error: 1 training pairs stand in dev.jsonl too")
     with (data / "train.jsonl").open("a") as file:
         file.write('{"premise": "Rain fell.", "claim": "It rained.", "label": "yes"}\n')
-    assert_error(run(*command), "train.jsonl:17")
+    assert_error(run(*command), "train.jsonl, line 17")
 
 
 def test_a_missing_extra_names_its_install_command(
