@@ -31,7 +31,7 @@ from typing import Any
 
 import numpy as np
 from harness import arguments, read_rows, write_json
-from loopback import counts_of, cpu_s, number_in, reply, resident_mib, row, server_process
+from loopback import cpu_s, number_in, reply, resident_mib, row
 
 from eirene.testing.loopback import LoopbackServer
 from eirene.testing.script import BrokenReply, HttpError, ScriptedReply, ScriptedRequest
@@ -85,15 +85,15 @@ def scripted(request: ScriptedRequest, index: int, *, faults: float) -> Scripted
 def measured(options: argparse.Namespace, folder: Path) -> dict[str, Any]:
     """One whole run: rates from the first row on disk to the end; the start-up is not in them."""
     script = functools.partial(scripted, faults=options.faults)
-    with server_process(script, options.latency) as (url, server):
-        seen = watched(command(options, folder, url), folder / "out.jsonl")
-        counts = counts_of(server)
+    with LoopbackServer(script, latency_s=options.latency) as server:
+        seen = watched(command(options, folder, server.base_url), folder / "out.jsonl")
     first, n_first, cpu_first = seen["first"]
     rate = (options.rows - n_first) / (seen["end"] - first)
-    ideal = options.concurrency * options.rows / (counts["calls"] * options.latency)
+    ideal = options.concurrency * options.rows / (server.calls * options.latency)
     at = {n: min(seen["looks"], key=lambda look: abs(look[0] - n))[1] for n in (options.rows // 10, options.rows)}
     return {
-        "exit_code": seen["exit_code"], "said": seen["said"], **counts,
+        "exit_code": seen["exit_code"], "said": seen["said"], "calls": server.calls,
+        "most_under_way": server.most_under_way,
         "seconds": round(seen["end"] - seen["began"], 1), "rows_a_second": round(rate, 2),
         "ideal_rows_a_second": round(ideal, 2), "share_of_ideal": round(rate / ideal, 3),
         "cpu_ms_a_row": round(1000 * (seen["cpu"] - cpu_first) / max(options.rows - n_first, 1), 1),

@@ -1,4 +1,4 @@
-"""Rows and replies of the benchmarks with a scripted server on loopback, the server's process, and what one uses.
+"""Rows and replies of the benchmarks with a scripted server on loopback, and what a process uses.
 
 A row has two sides of three arguments, and an answer of some seventy words that gives two a side. Its subject carries
 its number, so that a server can tell from a prompt which row is meant.
@@ -6,20 +6,14 @@ its number, so that a server can tell from a prompt which row is meant.
 
 from __future__ import annotations
 
-import contextlib
 import os
 import re
-from collections.abc import Callable, Iterator
-from multiprocessing import Pipe, get_context
-from multiprocessing.connection import Connection
 from pathlib import Path
 from typing import Any
 
 from eirene.core.records import Item
-from eirene.testing.loopback import LoopbackServer
-from eirene.testing.script import ScriptedReply, ScriptedRequest
+from eirene.testing.script import ScriptedRequest
 
-Script = Callable[[ScriptedRequest, int], ScriptedReply]
 SUBJECTS = ("trams", "ferries", "libraries", "solar farms", "night trains", "allotments", "museums", "footpaths")
 CLAIMS = {
     "for": ("{s} bring money into the district", "{s} are used by people of every age", "{s} last for decades"),
@@ -83,33 +77,6 @@ def reply(request: ScriptedRequest, _: int) -> str:
     kind = "generic" if "This answer is not complete." in text else "fine" if "Statement" in text else "improve"
     added = f"Supporters say as well that the {about} last for decades, opponents that the {about} are noisy while "
     return f"{answer} {added}they are built ({kind})."
-
-
-@contextlib.contextmanager
-def server_process(script: Script, latency_s: float) -> Iterator[tuple[str, Connection]]:
-    """A scripted server in a process of its own; anything sent over the connection asks for its counts."""
-    ours, theirs = Pipe()
-    process = get_context("spawn").Process(target=_serve, args=(theirs, script, latency_s), daemon=True)
-    process.start()
-    try:
-        yield ours.recv(), ours
-    finally:
-        process.terminate()
-        process.join()
-
-
-def _serve(pipe: Connection, script: Script, latency_s: float) -> None:
-    with LoopbackServer(script, latency_s=latency_s) as server:
-        pipe.send(server.base_url)
-        while pipe.recv():
-            pipe.send({"calls": server.calls, "most_under_way": server.most_under_way})
-
-
-def counts_of(server: Connection) -> dict[str, int]:
-    """How many calls came, and how many at once."""
-    server.send("counts")
-    found: dict[str, int] = server.recv()
-    return found
 
 
 def cpu_s(pid: int) -> float:

@@ -14,6 +14,7 @@ from __future__ import annotations
 
 import argparse
 import asyncio
+import contextlib
 import json
 import os
 import re
@@ -21,14 +22,17 @@ import subprocess
 import sys
 import time
 from collections import Counter
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Iterator
+from multiprocessing import Pipe, get_context
+from multiprocessing.connection import Connection
 from typing import Any
 
 import httpx
 import numpy as np
 from harness import arguments, write_json
-from loopback import cpu_s, resident_mib, server_process
+from loopback import cpu_s, resident_mib
 
+from eirene.testing.loopback import LoopbackServer
 from eirene.testing.script import ScriptedRequest
 
 CALLS = 2
@@ -66,9 +70,27 @@ def main() -> None:
     write_json(options.json, found)
 
 
+@contextlib.contextmanager
+def upstream(latency_s: float) -> Iterator[str]:
+    """The scripted server in a process of its own; its address."""
+    ours, theirs = Pipe()
+    process = get_context("spawn").Process(target=serve_upstream, args=(theirs, latency_s), daemon=True)
+    process.start()
+    yield ours.recv()
+    process.terminate()
+    process.join()
+
+
+def serve_upstream(pipe: Connection, latency_s: float) -> None:
+    """Serves until it is terminated."""
+    with LoopbackServer(script, latency_s=latency_s) as server:
+        pipe.send(server.base_url)
+        pipe.recv()
+
+
 def measure(options: argparse.Namespace) -> dict[str, Any]:
     """Starts both servers, loads the one, and stops it with SIGTERM."""
-    with server_process(script, options.latency) as (base_url, _):
+    with upstream(options.latency) as base_url:
         serve = [sys.executable, "-m", "eirene", "serve", "--backend", "openai:test", "--base-url", base_url]
         serve += ["--port", "0", "--concurrency", str(options.clients), "--upstream-calls", str(options.clients)]
         with subprocess.Popen(serve, stderr=subprocess.PIPE, text=True) as server:

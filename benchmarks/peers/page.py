@@ -56,8 +56,8 @@ def setting(found: Json) -> str:
     low, high = found["load_average"]
     several = "Medians of several runs in turn, lowest to highest in brackets." if found["repeats"] > 1 else ""
     return (
-        f"{found['rows']} rows with two calls each, {found['concurrency']} at once, against a scripted server in a "
-        f"process of its own that answers after {found['latency_s']} s. {found['cores']} cores, Python "
+        f"{found['rows']} rows with two calls each, {found['concurrency']} at once, against a scripted server "
+        f"that answers after {found['latency_s']} s. {found['cores']} cores, Python "
         f"{found['python']}, load average {low:.1f} to {high:.1f} (contender and server make 1 to 2 of that). "
         f"Busy processes beside: {found['neighbours']}. {several}"
     )

@@ -3,8 +3,8 @@
     python benchmarks/peers/run.py --env .venv-peers [--rows 100] [--latency 0.2] [--concurrency 16] [--repeats 3]
                                    [--neighbours 1] [--only eirene --only dspy] [--markdown FILE]
 
-Each contender is a process of its own, and so is the scripted server (`benchmarks/peers/server.py`), which answers
-each request after the latency. dspy and instructor run in the environment `--env`, which is made from
+Each contender is a process of its own; the scripted server (`server.py`), which answers each request after the
+latency, runs in this one. dspy and instructor run in the environment `--env`, which is made from
 benchmarks/peers/requirements.txt where it is missing; LangChain in Eirene's. Contenders take turns in each repeat.
 Warm-up rows, twice as many as calls go at once, come first and count for nothing. Prints JSON; `--markdown` writes
 benchmarks/results/peers.md, or another page, too.
@@ -29,6 +29,9 @@ sys.path.insert(0, str(Path(__file__).parents[1]))
 from harness import arguments, write_json
 from page import page
 from rows import WARM_FROM, row
+from server import counts, reply
+
+from eirene.testing.loopback import LoopbackServer
 
 HERE = Path(__file__).parent
 ROOT = HERE.parent.parent
@@ -111,15 +114,10 @@ def measure(wanted: list[Contender], options: argparse.Namespace) -> dict[str, A
 
 def run(contender: Contender, options: argparse.Namespace, python: Path) -> dict[str, Any]:
     """One contender against a server of its own; what it reports and the server counted, by row."""
-    serve = [sys.executable, str(HERE / "server.py"), "--latency", str(options.latency)]
     environment = {**os.environ, "PYTHONPATH": str(ROOT)}
-    with (
-        tempfile.TemporaryDirectory() as out,
-        subprocess.Popen(serve, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True, env=environment) as server,
-    ):
-        assert server.stdin is not None and server.stdout is not None
+    with tempfile.TemporaryDirectory() as out, LoopbackServer(reply, latency_s=options.latency) as server:
         job = {
-            "url": server.stdout.readline().strip(), "rows": [row(n) for n in range(options.rows)],
+            "url": server.base_url, "rows": [row(n) for n in range(options.rows)],
             "warm": [row(WARM_FROM + n) for n in range(2 * options.concurrency)],
             "concurrency": options.concurrency, "out": out,
         }  # fmt: skip
@@ -128,9 +126,7 @@ def run(contender: Contender, options: argparse.Namespace, python: Path) -> dict
         done = subprocess.run(
             command, check=False, input=json.dumps(job), stdout=subprocess.PIPE, text=True, env=environment
         )
-        server.stdin.write("\n")
-        server.stdin.flush()
-        counted = json.loads(server.stdout.readline())
+        counted = counts(server)
     if done.returncode:
         raise SystemExit(f"{contender.name} ended with {done.returncode}")
     return by_row(json.loads(done.stdout.splitlines()[-1]), counted, contender, options)

@@ -1,26 +1,19 @@
 """The scripted server of the peers benchmark, with OpenAI's protocol: replies in the form that each client asks for.
 
-Started by `benchmarks/peers/run.py` as a process of its own. A critique comes by JSON schema, as a JSON object, between
-dspy's field marks or as Eirene's lines, whatever the request wants; its content follows from row and index alone. When
-standard input has a line, it prints what it counted, warm-up rows left out. Tokens are those of the shipped encoder's
-WordPiece tokenizer, of messages, schemas and tools, and of replies: the same for all, and like no provider's in
-particular.
+A critique comes by JSON schema, as a JSON object, between dspy's field marks or as Eirene's lines, whatever the request
+wants; its content follows from row and index alone. Warm-up rows are left out of the counts. Tokens are those of the
+shipped encoder's WordPiece tokenizer, of messages, schemas and tools, and of replies: the same for all, and like no
+provider's in particular.
 """
 
 from __future__ import annotations
 
-import argparse
 import json
-import sys
-from pathlib import Path
 from typing import Any
-
-from tokenizers import Tokenizer
-
-sys.path.insert(0, str(Path(__file__).parents[1]))
 
 from loopback import number_in
 from rows import WARM_FROM, critique, rewrite
+from tokenizers import Tokenizer
 
 from eirene.models.encoder import runtime
 from eirene.testing.loopback import LoopbackServer
@@ -83,17 +76,3 @@ def _shown(body: dict[str, Any]) -> str:
     texts = [str(message.get("content", "")) for message in body["messages"]]
     schemas = [json.dumps(body[field]) for field in ("response_format", "tools") if body.get(field)]
     return "\n".join(texts + schemas)
-
-
-def main() -> None:
-    """Serves until standard input has a line."""
-    parser = argparse.ArgumentParser(description=__doc__.partition("\n")[0])
-    parser.add_argument("--latency", type=float, default=0.2)
-    with LoopbackServer(reply, latency_s=parser.parse_args().latency) as server:
-        print(server.base_url, flush=True)
-        sys.stdin.readline()
-        print(json.dumps(counts(server)), flush=True)
-
-
-if __name__ == "__main__":
-    main()
