@@ -52,7 +52,7 @@ def render_report(
     return page(
         "report.html.j2",
         styles=("page.css", "record.css", "report.css", "salience.css"),
-        scripts=("scroll.js", "claims.js", "report.js"),
+        scripts=("scroll.js", "draw.js", "claims.js", "report.js"),
         title=title,
         total=len(rows),
         means=means_by_status(rows),

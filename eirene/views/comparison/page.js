@@ -1,24 +1,10 @@
 const at = (id) => document.getElementById(id);
 const index = JSON.parse(at("index").textContent);
 const details = at("details").textContent.split("\n");
-const { modes, seeds, signs } = JSON.parse(at("names").textContent);
+const { modes, seeds, words } = JSON.parse(at("names").textContent);
 const [search, measure, sort, head, body, more, count] = ["search", "measure", "sort", "head", "body", "more", "count"].map(at);
 
-// An element with text or children. Texts are set as text, never as markup.
-function make(tag, className, ...children) {
-  const element = document.createElement(tag);
-  if (className) element.className = className;
-  element.append(...children.filter((child) => child !== null));
-  return element;
-}
-
-function roled(tag, role, className, ...children) {
-  const element = make(tag, className, ...children);
-  element.setAttribute("role", role);
-  return element;
-}
-
-function written(tag, className, ...children) {
+function spoken(tag, className, ...children) {
   const element = make(tag, className, ...children);
   element.dir = "auto";
   return element;
@@ -68,7 +54,7 @@ function drawHead() {
 
 function drawRow(place) {
   const [id, question, seed, cells] = index[place];
-  const pick = written("button", "pick", question || id);
+  const pick = spoken("button", "pick", question || id);
   pick.type = "button";
   pick.addEventListener("click", () => choose(place, true));
   const line = roled("th", "rowheader", "", pick, make("span", "dim", seeds > 1 ? `${id}, seed ${seed}` : id));
@@ -114,10 +100,10 @@ function compared(a, b) {
 }
 
 function draw() {
-  const words = search.value.toLowerCase().split(/\s+/).filter(Boolean);
+  const wanted = search.value.toLowerCase().split(/\s+/).filter(Boolean);
   order = [...index.keys()].filter((place) => {
     const text = `${index[place][0]} ${index[place][1]}`.toLowerCase();
-    return words.every((word) => text.includes(word));
+    return wanted.every((word) => text.includes(word));
   }).sort(compared);
   drawHead();
   body.replaceChildren();
@@ -136,32 +122,6 @@ function sortBy(name) {
   head.querySelector("[aria-sort] button")?.focus({ preventScroll: true });
 }
 
-const isNew = (what) => what === "added" || what === "moved to here";
-
-function drawPieces(pieces) {
-  return written("p", "text", ...pieces.flatMap(([what, text]) => {
-    const words = text.trim();
-    if (!what || !words) return text;
-    const marked = make(isNew(what) ? "ins" : "del", "", make("span", "unseen", `[${what}: `), words, make("span", "unseen", "]"));
-    return words === text ? [marked] : [marked, " "];
-  }));
-}
-
-const fault = ([style, word]) => make("strong", `fault ${style}`, word);
-
-// The same as the macro `diff_lines`.
-function drawDiff(lines) {
-  return make("ul", "diff", ...lines.map(([kind, pieces, faults]) => {
-    const sign = make("span", "sign", signs[kind]);
-    sign.setAttribute("aria-hidden", "true");
-    const text = make("div", "", drawPieces(pieces));
-    if (faults.length && kind !== "moved here") {
-      text.append(make("span", "was", make("span", "dim", "found"), ...faults.map(fault)));
-    }
-    return make("li", `d-${kind.replace(" ", "-")}`, sign, text);
-  }));
-}
-
 // The errors that decide, one a line; the advisory ones can be chosen for the table.
 function drawErrors(pairs) {
   return [...measure.options].flatMap((option, n) => {
@@ -175,14 +135,14 @@ function drawErrors(pairs) {
 }
 
 function drawList(title, entries) {
-  return entries.length ? [make("h4", "", title), make("ul", "", ...entries.map((entry) => written("li", "", entry)))] : [];
+  return entries.length ? [make("h4", "", title), make("ul", "", ...entries.map((entry) => spoken("li", "", entry)))] : [];
 }
 
 function drawFound(found) {
   if (!found.length) return [];
   const entries = found.flatMap(([n, faults, gaps]) => [
-    ...faults.map(([style, word, reasons]) => written("li", "", `Sentence ${n} `, fault([style, word]), reasons.length ? ` ${reasons.join(" ")}` : "")),
-    ...gaps.map(([style, label, text]) => written("li", "", `At sentence ${n} `, fault([style, label]), ` ${text}`)),
+    ...faults.map(([word, reasons]) => spoken("li", "", `Sentence ${n} `, drawFault(word), reasons.length ? ` ${reasons.join(" ")}` : "")),
+    ...gaps.map(([label, text]) => spoken("li", "", `At sentence ${n} `, drawFault(label), ` ${text}`)),
   ]);
   return [make("h4", "", "What the critique found"), make("ul", "points", ...entries)];
 }
@@ -192,9 +152,9 @@ function drawSide(mode, cell, record) {
   const side = make("div", "side", name);
   if (!record) return side;
   const [why, summary, lines, found, undone, cost] = record;
-  side.append(written("p", "dim", why));
+  side.append(paragraph("dim", why));
   if (lines.length) {
-    side.append(make("h4", "", cell[0] === "accepted" ? `Changed: ${summary}` : "Tried and not accepted"), drawDiff(lines));
+    side.append(make("h4", "", cell[0] === "accepted" ? `Changed: ${summary}` : "Tried and not accepted"), ...drawDiff(lines));
   }
   side.append(...drawErrors(cell[1]), ...drawFound(found), ...drawList("Edits that the gate undid", undone));
   side.append(make("p", "dim", cost));
@@ -208,11 +168,11 @@ function choose(place, isAsked) {
   at("chosen").hidden = false;
   at("item").replaceChildren(question || id);
   at("item").dir = "auto";
-  const about = make("div", "", make("h3", "", "Original answer"), written("p", "text", original));
-  const texts = given.map(([name, words]) =>
-    make("div", "", written("h4", "", name), make("ul", "", ...words.map((text) => written("li", "", text)))));
-  const folded = texts.length ? make("details", "", make("summary", "", "What was given"), ...texts) : null;
-  at("about").replaceChildren(...[make("p", "dim", seeds > 1 ? `${id}, seed ${seed}` : id), about, folded].filter(Boolean));
+  const about = make("div", "", make("h3", "", "Original answer"), paragraph("text", original));
+  const texts = given.map(([name, said]) =>
+    make("div", "", spoken("h4", "", name), make("ul", "", ...said.map((text) => spoken("li", "", text)))));
+  const texted = texts.length ? folded("What was given", ...texts) : null;
+  at("about").replaceChildren(...[make("p", "dim", seeds > 1 ? `${id}, seed ${seed}` : id), about, texted].filter(Boolean));
   at("sides").replaceChildren(...modes.map((mode, n) => drawSide(mode, cells[n], records[n])));
   mark();
   tellWhere();

@@ -3,15 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import astuple, dataclass
 from typing import Any
 
 from eirene.core.records import Item, Record
 from eirene.views.comparison.tables import STATUSES, sections
 from eirene.views.comparison.verdict import deciding, lead, measure_name, verdict
-from eirene.views.diff import SIGNS
 from eirene.views.facts import cost
-from eirene.views.faults import style_of
+from eirene.views.faults import STYLES
 from eirene.views.page import compact, page, script_safe
 from eirene.views.record import view_of
 
@@ -53,7 +52,7 @@ def render_comparison_page(
     return page(
         "comparison/page.html.j2",
         styles=("page.css", "comparison/page.css"),
-        scripts=("scroll.js", "comparison/page.js"),
+        scripts=("scroll.js", "draw.js", "comparison/page.js"),
         title=title,
         verdict=verdict(summary),
         about=_about(summary),
@@ -69,7 +68,7 @@ def render_comparison_page(
         n_items=len(index),
         index=script_safe(compact(index)),
         details=script_safe("\n".join(details)),
-        names=script_safe(compact({"modes": modes, "seeds": len(summary["seeds"]), "signs": SIGNS})),
+        names=script_safe(compact({"modes": modes, "seeds": len(summary["seeds"]), "words": STYLES})),
     )
 
 
@@ -96,22 +95,15 @@ def _rounded(value: float | None) -> float | None:
 def _details(record: Record) -> list[Any]:
     """What is shown of a record beside those of the other modes."""
     view = view_of(record)
-    lines = [[line.kind, [[line.done(p), p.text] for p in line.pieces], _named(line.faults)] for line in view.diff]
     found = [
-        [s.n, [[style_of(f.word), f.word, list(f.reasons)] for f in s.faults],
-         [[style_of(g.label), g.label, g.text] for g in s.gaps]]
+        [s.n, [astuple(f) for f in s.faults], [(g.label, g.text) for g in s.gaps]]
         for critique in view.critiques[:1]
         for s in critique.sentences
         if s.faults or s.gaps
-    ]  # fmt: skip
+    ]
     undone = [f"{edit.what} ({edit.why})" for _, edit in view.undone]
     error = "" if record.error is None else f"{record.error.kind}: {record.error.message}"
-    return [error or record.why, view.summary, lines, found, undone, cost(record.usage)]
-
-
-def _named(words: Sequence[str]) -> list[tuple[str, str]]:
-    """Words for faults, each with its class in the design."""
-    return [(style_of(word), word) for word in words]
+    return [error or record.why, view.summary, [astuple(line) for line in view.diff], found, undone, cost(record.usage)]
 
 
 def _given(item: Item | None) -> list[tuple[str, list[str]]]:
