@@ -7,10 +7,10 @@ from __future__ import annotations
 
 from bisect import bisect_right
 from collections import Counter
-from collections.abc import Callable, Hashable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any, Literal
+from typing import Any, Literal, cast
 
 import numpy as np
 
@@ -205,19 +205,8 @@ def _argument_words(case: Labelled, text: CountedText) -> Iterator[Known]:
             yield (group, n, word.start, word.end), label, {"characters": word.end - word.start, "position": at}
 
 
-def _read_sentences(scores: Scores) -> Callable[[Place], Score | None]:
-    known: dict[Place, Score] = {(s.n,): s.hallucination for s in scores.sentences}
-    return known.get
-
-
-def _read_arguments(scores: Scores) -> Callable[[Place], Score | None]:
-    known: dict[Place, Score] = {(a.group, a.n): a.coverage for a in scores.arguments}
-    return known.get
-
-
-def _read_words(scores: Scores) -> Callable[[Place], Score | None]:
-    look = _by_offsets(scores.words)
-    return lambda place: look(*place)
+def _table(known: Iterable[tuple[Place, Score]]) -> Callable[[Place], Score | None]:
+    return dict(known).get
 
 
 def _read_argument_words(scores: Scores) -> Callable[[Place], Score | None]:
@@ -226,18 +215,19 @@ def _read_argument_words(scores: Scores) -> Callable[[Place], Score | None]:
     def look(place: Place) -> Score | None:
         group, n, *offsets = place
         words = known.get((group, n))  # type: ignore[arg-type]  # a group's name and a number
-        return None if words is None else words(*offsets)
+        return None if words is None else words(tuple(offsets))
 
     return look
 
 
-def _by_offsets(words: Sequence[WordScore]) -> Callable[..., float | None]:
+def _by_offsets(words: Sequence[WordScore]) -> Callable[[Place], Score | None]:
     """Finds a word's score: its own, or the highest of the words that share a character with it."""
     ordered = sorted(words, key=lambda w: w.start)
     starts = [w.start for w in ordered]
     longest = max((w.end - w.start for w in ordered), default=0)
 
-    def look(start: int, end: int) -> float | None:
+    def look(place: Place) -> Score | None:
+        start, end = cast("tuple[int, int]", place)
         near = ordered[bisect_right(starts, start - longest) : bisect_right(starts, end - 1)]
         shared = [w for w in near if w.end > start]
         own = [w.score for w in shared if (w.start, w.end) == (start, end)]
@@ -248,9 +238,11 @@ def _by_offsets(words: Sequence[WordScore]) -> Callable[..., float | None]:
 
 _KINDS = (
     _LevelKind("hallucination", "answer", _answers("hallucination"), lambda s: lambda _: s.hallucination),
-    _LevelKind("hallucination", "sentence", _sentences, _read_sentences),
-    _LevelKind("hallucination", "word", _words, _read_words),
+    _LevelKind(
+        "hallucination", "sentence", _sentences, lambda s: _table(((x.n,), x.hallucination) for x in s.sentences)
+    ),
+    _LevelKind("hallucination", "word", _words, lambda s: _by_offsets(s.words)),
     _LevelKind("coverage", "answer", _answers("coverage"), lambda s: lambda _: s.coverage),
-    _LevelKind("coverage", "argument", _arguments, _read_arguments),
+    _LevelKind("coverage", "argument", _arguments, lambda s: _table(((x.group, x.n), x.coverage) for x in s.arguments)),
     _LevelKind("coverage", "argument word", _argument_words, _read_argument_words),
 )
