@@ -18,7 +18,7 @@ import socket
 import tempfile
 from collections.abc import AsyncGenerator, AsyncIterator, Iterable, Iterator
 from contextlib import contextmanager, suppress
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from types import ModuleType
 from typing import Any, cast
 
@@ -40,17 +40,10 @@ _PATIENCE_S = 30.0
 """Seconds without a slot for an actor before a line says so."""
 
 
-@dataclass(frozen=True, slots=True)
-class ActorShape:
-    """What an actor is given. `side_by_side`: calls that it works on at once; `chunk_rows`: rows a call."""
-
-    side_by_side: int = 1
-    chunk_rows: int = 1
-    gpus: float = 0.0
-
-
 class RayRunner:
-    """Refines rows in `workers` Ray actors of one `shape`, which build their parts with `make`, which is pickled.
+    """Refines rows in Ray actors, which build their parts with `make`, which is pickled.
+
+    `shape` says how many there are, how many calls each works on at once, and how many rows a call has.
 
     Needs a process that is connected (`ray_session`); `parts` and `settings` are this process's, and an actor whose
     own parts make for another hash is refused (another version of Eirene, another model of that name). When an actor
@@ -59,16 +52,16 @@ class RayRunner:
     """
 
     def __init__(
-        self, ray: ModuleType, make: MakeParts, settings: Settings, *, parts: Parts, workers: int, shape: ActorShape
+        self, ray: ModuleType, make: MakeParts, settings: Settings, *, parts: Parts, shape: PoolShape, gpus: float
     ) -> None:
         self._ray, self._make, self._settings = ray, make, settings
-        self._parts, self._workers, self._shape = parts, workers, shape
+        self._parts, self._shape, self._gpus = parts, shape, gpus
 
     def run(self, work: Iterable[RowWork | None]) -> AsyncGenerator[RowOutcome, None]:
         """Yields the outcomes as they come. Raises `WorkerError` where an actor cannot begin."""
         shape = self._shape
         remote = self._ray.remote(RowWorker).options(
-            num_cpus=1.0, num_gpus=shape.gpus, max_concurrency=shape.side_by_side,
+            num_cpus=1.0, num_gpus=self._gpus, max_concurrency=shape.calls,
             max_restarts=0, max_task_retries=0,  # a death must be seen here, to be counted against its rows
         )  # fmt: skip
         common = RowHash(self._parts, self._settings).common
@@ -78,9 +71,8 @@ class RayRunner:
             return _Actor(self._ray, actor, common)
 
         # Where rows only compute, one more call than it works on waits at an actor, so that it is never without work.
-        calls = max(2, shape.side_by_side)
-        pool_shape = PoolShape(self._workers, calls=calls, chunk_rows=shape.chunk_rows)
-        return Pool(work, new, self._settings, shape=pool_shape, parts=lambda: self._parts).run()
+        waiting = replace(shape, calls=max(2, shape.calls))
+        return Pool(work, new, self._settings, shape=waiting, parts=lambda: self._parts).run()
 
 
 @dataclass(frozen=True, slots=True)

@@ -192,8 +192,9 @@ def _ray_runner(
     Without `--workers`: an actor for each GPU where a local model has use for one, else for each core. `--concurrency`
     is that of all actors together, and each gets the same share.
     """
+    from eirene.agent.batch.pool import PoolShape
     from eirene.agent.batch.processes import CHUNK_ROWS
-    from eirene.agent.batch.ray import LOCAL, ActorShape, RayRunner, cluster_slots, ray_session
+    from eirene.agent.batch.ray import LOCAL, RayRunner, cluster_slots, ray_session
     from eirene.core.concurrency import usable_cores
 
     given = models.flags
@@ -204,13 +205,13 @@ def _ray_runner(
         if given.asks_a_server and n > run.concurrency:
             raise InputError(f"must be at least the number of actors, {n}, got {run.concurrency}", field="concurrency")
         share = run.concurrency // n if given.asks_a_server else 1
-        shape = ActorShape(
-            side_by_side=2 * share if given.asks_a_server else 1,  # rows that compute leave no call's place empty
+        shape = PoolShape(
+            n,
+            calls=2 * share if given.asks_a_server else 1,  # rows that compute leave no call's place empty
             chunk_rows=max(1, min(CHUNK_ROWS, n_rows // (2 * n))) if given.is_embedded_alone else 1,
-            gpus=1.0 if gpus else 0.0,
         )
         make = partial(_in_an_actor, models, share)
-        yield RayRunner(ray, make, settings, parts=parts, workers=n, shape=shape)
+        yield RayRunner(ray, make, settings, parts=parts, shape=shape, gpus=1.0 if gpus else 0.0)
 
 
 @dataclass(slots=True)
