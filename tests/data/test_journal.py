@@ -36,6 +36,9 @@ def test_what_was_appended_is_there_when_it_is_opened_again(path: Path) -> None:
     with Journal(path) as journal:
         journal.append([line("a", 1)])
         journal.append([line("b", 2), b'{"key":"c"}'])
+    journal.close()  # a second time: nothing, and nobody else's file
+    with pytest.raises(ValueError, match="is closed"):
+        journal.append([line("d")])
     assert kept(path) == [line("a", 1), line("b", 2), {"key": "c"}]
     assert path.read_text().count("\n") == 3
 
