@@ -191,6 +191,21 @@ def test_a_long_valid_reply_is_read_and_an_endless_one_is_not() -> None:
     assert read_reply(STYLES["as asked"](["It says little. " * 9000 + "End."] * 3), THREE).invalid == "too long"
 
 
+def test_the_room_for_a_reply_is_exact() -> None:
+    """Of three sentences 35,000 characters and 800 line breaks."""
+    short = "1. [Complete]\n2. [Complete]\n3. [Incomplete] Reasons: It is short of "
+    for more in (0, 1):
+        spaced = "1. [Complete]\n" + "\n" * (798 + more) + "2. [Complete]\n3. [Complete]"
+        for reply in (spaced, short + "y" * (35_000 + more - len(short))):
+            assert read_reply(reply, THREE).invalid == ("too long" if more else None)
+
+
+def test_a_number_beyond_the_sentences_is_a_cause_where_the_answer_holds_tags() -> None:
+    answer = sentences(["1. [Complete]", "He wrote 3. [Complete] there.", "It is so."])
+    reply = "1. [Incomplete] Reasons: Who?\n2. [Incomplete] Reasons: Where?\n9. [Incomplete] Reasons: Why?"
+    assert (read_reply(reply, answer).invalid or "").startswith(CAUSES)
+
+
 def test_an_answer_without_sentences_has_no_critique() -> None:
     assert read_reply("1. [Complete]", ()).invalid == "extra: the answer has no sentences"
 
