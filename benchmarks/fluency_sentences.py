@@ -9,11 +9,11 @@ A group (claim, topic, question, document) lies wholly in one part: `part_of`. D
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Iterator
+from collections.abc import Callable, Iterable, Iterator
 from pathlib import Path
 from typing import NamedTuple
 
-from harness import read_rows
+from harness import Row, read_rows
 
 from eirene.text.sentences import split_sentences
 
@@ -61,50 +61,41 @@ def is_aside(said: Said) -> bool:
     return fraction(said.group) < ASIDE.get(said.source, 0.15)
 
 
+Texts = Callable[[Row], Iterable[str]]
+SETS: tuple[tuple[str, str, str, Texts], ...] = (
+    ("perspectrum", "npov_perspectrum/topics_train.jsonl", "claim_id", lambda r: [r["claim"], *arguments_of(r)]),
+    ("mixed", "npov_perspectrum/mixed_train.jsonl", "claim_id", lambda r: [r["response"]]),
+    ("argkp", "argkp2021/arguments_train.jsonl", "topic", lambda r: [r["argument"]]),
+    ("haluquestqa", "haluquestqa/annotations.jsonl", "question", lambda r: [r["answer1"], r["answer2"]]),
+    ("qa_feedback", "qa_feedback/feedback.jsonl", "question", lambda r: [
+        r["gold"], *(" ".join(p[1:]) for p in r["passages"]), r["prediction 1"], r["question"]]),
+    ("expertqa", "expertqa/answers.jsonl", "question", lambda r: [r["question"], r["answer"]]),
+    ("ragtruth", "ragtruth_subset/responses.jsonl", "source_id", lambda r: [
+        r["response"]] if r["task"] != "data2txt" else []),
+    ("halueval", "halueval_general/general.jsonl", "id", lambda r: [r["query"], r["response"]]),
+    ("covid_qa", "covid_qa/qa.jsonl", "document_id", lambda r: [r["context"]]),
+)  # fmt: skip
+"""Source, file, the field of the group, and a row's texts."""
+
+
 def read_all(data: Path) -> Iterator[Said]:
     """Every sentence of the sets, in the order of the files."""
-    yield from _perspectrum(data / "npov_perspectrum")
-    for row in read_rows(data / "argkp2021/arguments_train.jsonl"):
-        yield from _said("argkp", row["topic"], row["argument"])
-    for row in read_rows(data / "haluquestqa/annotations.jsonl"):
-        for answer in ("answer1", "answer2"):
-            yield from _said("haluquestqa", row["question"], row[answer])
-    for row in read_rows(data / "qa_feedback/feedback.jsonl"):
-        for text in (row["gold"], *(" ".join(p[1:]) for p in row["passages"]), row["prediction 1"], row["question"]):
-            yield from _said("qa_feedback", row["question"], text)
-    for row in read_rows(data / "expertqa/answers.jsonl"):
-        for text in (row["question"], row["answer"]):
-            yield from _said("expertqa", row["question"], text)
-    for row in read_rows(data / "ragtruth_subset/responses.jsonl"):
-        if row["task"] != "data2txt":
-            yield from _said("ragtruth", str(row["source_id"]), row["response"])
-    for row in read_rows(data / "halueval_general/general.jsonl"):
-        for text in (row["query"], row["response"]):
-            yield from _said("halueval", row["id"], text)
-    for row in read_rows(data / "covid_qa/qa.jsonl"):
-        yield from _said("covid_qa", str(row["document_id"]), row["context"])
-    yield from _claims(data / "claim_verification/train.jsonl")
+    for source, file, group, texts in SETS:
+        for row in read_rows(data / file):
+            for text in texts(row):
+                yield from _said(source, str(row[group]), text)
+    for row in read_rows(data / "claim_verification/train.jsonl"):
+        if row["source"] in CLAIM_SOURCES and row["by"] == "human":
+            premise = row["premise"] if row["source"] in _WITH_PREMISE else ""
+            for text in (row["claim"], *(premise if isinstance(premise, list) else [premise])):
+                yield from _said(row["source"], row["group"], text)
 
 
-def _perspectrum(folder: Path) -> Iterator[Said]:
-    for row in read_rows(folder / "topics_train.jsonl"):
-        group = str(row["claim_id"])
-        yield from _said("perspectrum", group, row["claim"])
-        for argument in row["pro"] + row["con"]:
-            for text in (argument["text"], *(p["text"] for p in argument["paraphrases"])):
-                yield from _said("perspectrum", group, text)
-    for row in read_rows(folder / "mixed_train.jsonl"):
-        yield from _said("mixed", str(row["claim_id"]), row["response"])
-
-
-def _claims(path: Path) -> Iterator[Said]:
-    for row in read_rows(path):
-        source = row["source"]
-        if source in CLAIM_SOURCES and row["by"] == "human":
-            premise = row["premise"] if source in _WITH_PREMISE else ""
-            texts = [row["claim"], *(premise if isinstance(premise, list) else [premise])]
-            for text in texts:
-                yield from _said(source, row["group"], text)
+def arguments_of(row: Row) -> Iterator[str]:
+    """A topic's arguments, each with its paraphrases."""
+    for argument in row["pro"] + row["con"]:
+        yield argument["text"]
+        yield from (paraphrase["text"] for paraphrase in argument["paraphrases"])
 
 
 def _said(source: str, group: str, text: str) -> Iterator[Said]:

@@ -123,7 +123,7 @@ def share(hits: int, n: int) -> str:
 
 def write_page(page: Path, script: str, text: str) -> None:
     """Puts what a script measured into a page, between its marks; what people wrote around it stays."""
-    before, mark, rest = page.read_text("utf-8").partition(f"<!-- {script} -->\n")
+    before, mark, rest = (page.read_text("utf-8") if page.exists() else "").partition(f"<!-- {script} -->\n")
     after = rest.partition("<!-- end -->\n")[1:]
     page.write_text(before + mark + text + "\n\n" + "".join(after), "utf-8")
 

@@ -21,34 +21,8 @@ COLUMNS: tuple[tuple[str, Callable[[Sequence[Json]], str]], ...] = (
 
 
 def page(found: Json) -> str:
-    """benchmarks/results/peers.md."""
-    parts = [
-        "# Beside LangChain, dspy and instructor",
-        "    python benchmarks/peers/run.py --env .venv-peers " + flags(found),
-        wrapped(setting(found)),
-        table(found),
-        wrapped(READING),
-        wrapped(f"Loaded: {versions(found)}."),
-    ]
-    return "\n\n".join(parts) + "\n"
-
-
-READING = (
-    "**How to read it.** The peers ask for a critique and a rewrite, and return the rewrite, whatever it is: one in "
-    "five is bad on purpose. Eirene draws 20 critiques in one request, votes, scores both texts with an encoder in "
-    "its own process, checks every edit, and writes the whole record to disk; its CPU is the price of that. *No "
-    "detectors, no checks* is the same loop, which loads the encoder, does not ask it, and takes any change. *Mode "
-    "improve* asks for the rewrite alone, and scores and checks it. CPU (user and system, with children) and wall "
-    "time leave out start-up and warm-up rows. Resident memory (RSS) is looked at when the last row is done. The "
-    "ideal: requests a row x latency x rows / concurrency. The server counts requests and tokens, the latter with "
-    "the shipped encoder's tokenizer, schemas included."
-)
-
-
-def flags(found: Json) -> str:
-    """The options that the run was made with."""
-    named = ("rows", "latency_s", "concurrency", "repeats", "neighbours")
-    return " ".join(f"--{name.removesuffix('_s')} {found[name]}" for name in named if found[name])
+    """What benchmarks/results/peers.md holds between its marks."""
+    return f"{textwrap.fill(setting(found), 140)}\n\n{table(found)}\n\nLoaded: {versions(found)}."
 
 
 def setting(found: Json) -> str:
@@ -87,8 +61,3 @@ def versions(found: Json) -> str:
     """The packages of all contenders, each version once."""
     pairs = {f"{name} {v}" for runs in found["runs"].values() for name, v in runs[-1]["versions"].items()}
     return ", ".join(sorted(pairs))
-
-
-def wrapped(text: str) -> str:
-    """Lines of 140 characters at most."""
-    return textwrap.fill(text, 140, break_long_words=False, break_on_hyphens=False)

@@ -26,7 +26,7 @@ from typing import Any
 
 sys.path.insert(0, str(Path(__file__).parents[1]))
 
-from harness import arguments, write_json
+from harness import arguments, write_json, write_page
 from page import page
 from rows import WARM_FROM, row
 from server import counts, reply
@@ -87,7 +87,7 @@ def main() -> None:
     print(json.dumps(found, indent=1))
     write_json(options.json, found)
     if options.markdown is not None:
-        options.markdown.write_text(page(found), encoding="utf-8")
+        write_page(options.markdown, "peers/run.py", page(found))
 
 
 def measure(wanted: list[Contender], options: argparse.Namespace) -> dict[str, Any]:
