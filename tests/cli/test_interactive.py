@@ -146,6 +146,7 @@ def test_ctrl_c_in_the_editor_is_the_editors(terminal: Any) -> None:
     assert record["rounds"][0]["critique"]["sentences"][1]["reason"] == "Mine."
 
 
+@pytest.mark.slow
 def test_mode_human_takes_its_notes_in_the_editor(terminal: Any) -> None:
     long = "very " * 1_000 + "long"
     run = terminal("--mode", "human", "--question", "Why?", "--answer", "Because. It is so.", "--json",
