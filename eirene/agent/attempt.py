@@ -7,12 +7,13 @@ from typing import Literal, Self
 from pydantic import Field
 
 from eirene.agent.state import Json, State
-from eirene.core.records import EditDecision
+from eirene.core.records import EditDecision, RewriteComparison
 from eirene.core.scores import PairVotes, Scores
 from eirene.core.validation import FrozenModel
+from eirene.gate.comparison import as_recorded
 from eirene.gate.edits import CheckedRewrite
 
-_OF_ROUNDS = {"candidate", "written", "edits", "mended", "pairwise", "scores"}
+_OF_ROUNDS = {"candidate", "written", "edits", "mended", "comparison", "pairwise", "scores"}
 
 
 class Attempt(FrozenModel):
@@ -28,6 +29,8 @@ class Attempt(FrozenModel):
     """What became of each edit."""
     mended: tuple[str, ...] = ()
     """The faults that the edits took out."""
+    comparison: RewriteComparison | None = None
+    """How likely `candidate` is the better answer, where passages tell; it decides then, and no score."""
     without_errors: str | None = None
     """The best text so far without what those faults made false; None where they made nothing false."""
     scores: dict[str, Scores] = Field(default_factory=dict)
@@ -49,9 +52,12 @@ class Attempt(FrozenModel):
         """The text to be scored; None where there is none, or none that is worth it."""
         return None if self.unusable else self.candidate
 
-    def with_edits(self, checked: CheckedRewrite) -> Self:
-        """After the checks: without the edits that were undone."""
-        found = self.with_decisions(checked)
+    def with_edits(self, checked: CheckedRewrite, *, risk: float) -> Self:
+        """After the checks: without the edits that were undone, and compared at a risk (`Settings.gate_risk`)."""
+        found, texts = self.with_decisions(checked), checked.compared
+        if texts is not None and texts.log_odds is not None:
+            comparison = as_recorded(texts.log_odds, texts.fit.calibration, risk)
+            found = found.model_copy(update={"comparison": comparison})
         if checked.text == self.candidate:
             return found
         return found.model_copy(update={"candidate": checked.text, "written": self.candidate})

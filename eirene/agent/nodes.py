@@ -44,8 +44,9 @@ from eirene.core.tracing import note
 from eirene.core.usage import Meter, Usage
 from eirene.feedback_model.base import FeedbackRequest
 from eirene.feedback_model.sampling import draw_samples
-from eirene.gate import Verdict, judge, unusable
-from eirene.gate.edits import CheckedRewrite, Rewrite, check_edits
+from eirene.gate import Verdict, judge, judge_comparison, unusable
+from eirene.gate.edits import CheckedRewrite, Rewrite, check_edits, comparer_for
+from eirene.gate.readings import MOST_SENTENCES
 from eirene.models.encoder.runtime import shipped_encoder
 from eirene.prompts.history import history_lines
 from eirene.refiners.base import Refiner, RefineTask
@@ -194,11 +195,15 @@ class Nodes:
         checks, encoder = self.parts.checks, self.parts.encoder
         if checks and encoder is None:
             encoder = shipped_encoder()
-        found = await asyncio.to_thread(check_edits, rewrite, checks, encoder, self.parts.verifier)
+        verifier = self.parts.verifier
+        comparer = comparer_for(rewrite, verifier, risk=self.settings.gate_risk) if checks else None
+        found = await asyncio.to_thread(check_edits, rewrite, checks, encoder, verifier, comparer)
         edits = {"eirene.edits": len(found.decisions), "eirene.edits.undone": len(found.undone)}
         note(lambda: {**edits, "eirene.edits.mended": len(found.mended)})
         why = self._nothing_left(state, found)
-        return (attempt.with_edits(found) if why is None else attempt.refused(found, why)).in_state()
+        if why is not None:
+            return attempt.refused(found, why).in_state()
+        return attempt.with_edits(found, risk=self.settings.gate_risk).in_state()
 
     async def rescore(self, state: State, meter: Meter) -> Json:
         """Scores the rewrite, the original and the best text so far."""
@@ -238,6 +243,8 @@ class Nodes:
 
     def _nothing_left(self, state: State, found: CheckedRewrite) -> str | None:
         """Why nothing of a checked rewrite is scored, or None where what is left of it is."""
+        if found.compared is not None and found.compared.log_odds is None:
+            return f"the texts differ in more than the {MOST_SENTENCES} sentences that are compared"
         said = describe_undone(found.undone)
         if not said:
             return None
@@ -252,6 +259,8 @@ class Nodes:
     def _judge(self, state: State, attempt: Attempt) -> Verdict:
         if attempt.unusable:
             return Verdict(False, "unusable", attempt.unusable)
+        if attempt.comparison is not None:
+            return judge_comparison(attempt.comparison, attempt.edits)
         return judge(
             self.parts.deciding(load_scores(state.get("best_scores", {}))),
             attempt.scores,

@@ -17,6 +17,7 @@ from eirene.core.records import VOTED_MODES, BeforeAfter, ErrorInfo, Item, Recor
 from eirene.core.signature import canonical, signature
 from eirene.core.usage import Usage
 from eirene.gate.checks.registry import CHECKS, VERSION
+from eirene.gate.comparison import shipped_fit
 from eirene.prompts.history import history_version
 from eirene.text.unicode import mend_surrogates
 
@@ -85,7 +86,7 @@ def run_signature(parts: Parts, settings: Settings, item: Item | None = None) ->
         rounds=settings.max_rounds,
         patience=settings.patience,
         after=settings.after_accept,
-        gate=f"{settings.tolerance:g}/{settings.min_gain:g}/{settings.when_gain_unmeasured}",
+        gate=f"{settings.gate_risk:g}/{settings.tolerance:g}/{settings.min_gain:g}/{settings.when_gain_unmeasured}",
         checks=_checks(parts, settings),
         votes=settings.judge_votes if parts.pairwise is not None else None,
         detectors="+".join(f"({d.name})" if d.name in parts.advisory else d.name for d in parts.detectors),
@@ -106,7 +107,7 @@ def _checks(parts: Parts, settings: Settings) -> str | None:
         return None
     named = str(VERSION) if parts.checks is CHECKS else "+".join(check.name for check in parts.checks)
     if parts.verifier is not None:
-        named += f"+verifier={parts.verifier.digest}"
+        named += f"+verifier={parts.verifier.digest}+comparison={shipped_fit().digest}"
     return named if settings.partial == "undo" else f"{named}/{settings.partial}"
 
 

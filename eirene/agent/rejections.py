@@ -11,6 +11,7 @@ from eirene.core.grounding import Grounding, grounding_for
 from eirene.core.records import EditDecision
 from eirene.core.scores import ArgumentScore, Scores, number
 from eirene.gate import unusable
+from eirene.gate.compared_edits import COMPARISON
 from eirene.refiners.base import Rejection
 from eirene.text.quoting import quoted
 from eirene.text.sentences import split_sentences
@@ -31,9 +32,15 @@ def undone_before(state: State) -> tuple[str, ...]:
 
 def describe_undone(undone: Sequence[EditDecision]) -> str:
     """The edits that may not stay, each with its reason, as a reader and a refiner are told; "" without any."""
-    said = [f"{_quoted(d.new or d.old)} ({d.check}: {d.why})" for d in undone[:_MOST_UNDONE]]
+    said = [_undone(d) for d in undone[:_MOST_UNDONE]]
     more = len(undone) - len(said)
     return "; ".join(said) + (f"; and {more} more" if more else "")
+
+
+def _undone(edit: EditDecision) -> str:
+    if edit.check == COMPARISON:  # its reason quotes the words
+        return edit.why or ""
+    return f"{_quoted(edit.new or edit.old)} ({edit.check}: {edit.why})"
 
 
 FAULTY = 0.5

@@ -43,6 +43,7 @@ class SettingKeywords(TypedDict, total=False):
     patience: int
     after_accept: Literal["stop", "continue"]
     min_consistency: float
+    gate_risk: float
     tolerance: float
     min_gain: float
     partial: Literal["undo", "reject"]

@@ -67,6 +67,12 @@ class LoopSettings:
         Le(1),
         Setting("Tag consistency in [0, 1] under which the run abstains (0 is off).", "The gate"),
     ] = 0.0
+    gate_risk: Annotated[
+        float,
+        Gt(0),
+        Le(0.5),
+        Setting("With passages: the share of accepted rewrites that may be worse than the answer.", "The gate"),
+    ] = 0.05
     tolerance: Annotated[
         float,
         Ge(0),

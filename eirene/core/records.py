@@ -163,6 +163,27 @@ class EditDecision(FrozenModel):
     """The reason, in words."""
 
 
+Share = Annotated[float, Field(ge=0, le=1)]
+
+
+class RewriteComparison(FrozenModel):
+    """What the gate's comparison says of a rewrite that passages were given for (`eirene.gate.comparison`)."""
+
+    better: Share
+    """Probability that the rewrite is the better answer."""
+    threshold: Share | None
+    """The least at which it is accepted; null where the calibration keeps the risk by no threshold."""
+    risk: Share
+    """The share of accepted rewrites that may be worse than the text before."""
+    calibration: str
+    """The rewrites, judged by people, that the threshold stands on."""
+
+    @property
+    def accepts(self) -> bool:
+        """Whether the rewrite is accepted."""
+        return self.threshold is not None and self.better >= self.threshold
+
+
 def _is_empty(value: object) -> bool:
     return value == ()
 
@@ -182,6 +203,8 @@ class Round(FrozenModel):
     """Every edit, with the gate's decision on it."""
     mended: tuple[str, ...] = Field(default=(), exclude_if=_is_empty)
     """Faults of the text before that the rewrite took out, as the gate's checks found them."""
+    comparison: RewriteComparison | None = Field(default=None, exclude_if=is_none)
+    """How likely the rewrite is the better answer, where passages tell."""
     pairwise: PairVotes | None = Field(default=None, exclude_if=is_none)
     """The pairwise judge's votes on the rewrite, where it was asked."""
     scores: dict[str, Scores]

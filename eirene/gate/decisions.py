@@ -8,8 +8,8 @@ form, or with more in it than was given, says the argument all the same.
 from __future__ import annotations
 
 from bisect import bisect_right
-from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
 from functools import cached_property
 
 from eirene.core.records import EditDecision
@@ -32,6 +32,8 @@ Reasons = dict[int, list[tuple[str, Objection]]]
 class JudgedEdits:
     """The edits of a rewrite with what became of them.
 
+    `taken` has what is said of edits that stay.
+
     `written` is the rewrite as the refiner wrote it; `cleaned` the same without the `characters` that were taken out,
     to which the offsets of `edits` belong.
     """
@@ -43,6 +45,7 @@ class JudgedEdits:
     characters: Sequence[CharacterEdit]
     undo: Undo
     why: Reasons
+    taken: Mapping[int, str] = field(default_factory=dict)
 
     def decisions(self) -> Iterator[EditDecision]:
         """One for each edit, and for words of it that were undone; one for each run of characters taken out."""
@@ -69,7 +72,7 @@ class JudgedEdits:
         )
 
     def _sentence(self, n: int, edit: SentenceEdit, *, taken: bool) -> EditDecision:
-        name, why = (None, None) if taken else _told(self.why.get(n, ()))
+        name, why = (None, self.taken.get(n)) if taken else _told(self.why.get(n, ()))
         return EditDecision(
             kind=edit.kind,  # type: ignore[arg-type]  # none that was kept
             before=edit.before,

@@ -18,9 +18,12 @@ from eirene.core.critique import Critique
 from eirene.core.grounding import Grounding
 from eirene.core.records import EditDecision
 from eirene.gate.checks.base import Asked, EditCase, Objection
-from eirene.gate.checks.registry import NamedCheck
+from eirene.gate.checks.registry import CHECKS, NamedCheck
 from eirene.gate.checks.sides import texts_compared
+from eirene.gate.compared_edits import COMPARISON, ComparedEdits, ComparedTexts, Comparer, EditReasons
+from eirene.gate.comparison import shipped_fit
 from eirene.gate.decisions import JudgedEdits, Reasons, Undo, mended_faults, without_errors
+from eirene.gate.readings import PassageReadings
 from eirene.text.cancellation import check_cancelled
 from eirene.text.edits import Rebuilt, SentenceEdit, sentence_edits, undone
 from eirene.text.language import unsupported_language
@@ -61,12 +64,14 @@ class CheckedRewrite:
     """The rewrite as it may stand, each edit with what became of it, and the faults that it mended.
 
     `without_errors`: the text before without what those faults made false; None where they made nothing false.
+    `compared`: how likely it is the better answer, where texts were compared.
     """
 
     text: str
     decisions: tuple[EditDecision, ...]
     mended: tuple[str, ...]
     without_errors: str | None = None
+    compared: ComparedTexts | None = None
 
     @property
     def undone(self) -> tuple[EditDecision, ...]:
@@ -75,14 +80,33 @@ class CheckedRewrite:
 
 
 def check_edits(
-    rewrite: Rewrite, checks: Sequence[NamedCheck], encoder: Encodes | None, verifier: Verifier | None = None
+    rewrite: Rewrite,
+    checks: Sequence[NamedCheck],
+    encoder: Encodes | None,
+    verifier: Verifier | None = None,
+    comparer: Comparer | None = None,
 ) -> CheckedRewrite:
     """The rewrite with every edit undone that a check objects to; the same rewrite gives the same result.
+
+    With a `comparer` (`comparer_for`) only the checks of form are asked, and the comparison judges the rest.
 
     `encoder` compares sentences, `verifier` reads them against what was given; None for words alone. Neither is asked
     about texts in a language that it cannot read.
     """
-    return _EditChecks(rewrite, checks, encoder, verifier).done()
+    if comparer is None:
+        return _EditChecks(rewrite, checks, encoder, verifier).done()
+    own = [check for check in checks if check.of_form or check not in CHECKS]
+    return _EditChecks(rewrite, own, encoder, None, comparer).compared()
+
+
+def comparer_for(rewrite: Rewrite, verifier: Verifier | None, *, risk: float) -> Comparer | None:
+    """What compares the texts; None where no passages were given, they cannot be read, or faults are only marked."""
+    given = rewrite.given
+    if verifier is None or given.source != "context" or rewrite.is_marked:
+        return None
+    if not any(text.strip() for text in given.arguments) or unsupported_language(rewrite.before, given.arguments):
+        return None
+    return Comparer(PassageReadings(rewrite.question, given.arguments, verifier), shipped_fit(), risk)
 
 
 def asked_for(critique: Critique | None, before: str, *, marked: bool = False) -> tuple[Asked, ...]:
@@ -110,20 +134,54 @@ class _EditChecks:
     checks: Sequence[NamedCheck]
     encoder: Encodes | None
     verifier: Verifier | None = None
+    comparer: Comparer | None = None
     undo: Undo = field(default_factory=dict)
     why: Reasons = field(default_factory=dict)
 
     def done(self) -> CheckedRewrite:
-        case = self._settled()
-        if case is None:
-            self.undo = {n: None for n, edit in enumerate(self.edits) if edit.kind != "kept"}
-            case = self._case(self._rebuilt().text)
+        case = self._checked()
         cleaned, characters = self._cleaned
         rewrite = self.rewrite
         judged = JudgedEdits(rewrite.before, rewrite.written, cleaned, self.edits, characters, self.undo, self.why)
         mended = tuple(mended_faults(case, self.checks))
         rest = without_errors(case.before, mended)
         return CheckedRewrite(case.after, tuple(judged.decisions()), tuple(dict.fromkeys(map(str, mended))), rest)
+
+    def compared(self) -> CheckedRewrite:
+        """The rewrite without the edits that checks object to, and without those that make it no better."""
+        assert self.comparer is not None
+        self._checked()
+        rewrite, (cleaned, characters) = self.rewrite, self._cleaned
+        reasons = EditReasons(self.comparer.readings, rewrite.before, cleaned)
+        edits = ComparedEdits(self.comparer, rewrite.before, self.edits, self._without)
+        makes_worse, gone = edits.makes_worse(), edits.worse(self._left())
+        for n in sorted(self._left() if makes_worse else gone):
+            self.undo[n] = None
+            why = reasons.undone(self.edits[n]) if n in gone else "as a whole, the rewrite makes the answer worse"
+            self.why.setdefault(n, []).append((COMPARISON, Objection(n, why)))
+        text = self._rebuilt().text
+        odds = self.comparer.log_odds(rewrite.before, text)
+        taken = {n: reasons.taken(self.edits[n]) for n in self._left()}
+        judged = JudgedEdits(
+            rewrite.before, rewrite.written, cleaned, self.edits, characters, self.undo, self.why, taken
+        )
+        return CheckedRewrite(text, tuple(judged.decisions()), (), compared=ComparedTexts(odds, self.comparer.fit))
+
+    def _left(self) -> frozenset[int]:
+        """The changed edits that are not undone as a whole."""
+        return frozenset(n for n, e in enumerate(self.edits) if e.kind != "kept" and self.undo.get(n, ()) is not None)
+
+    def _without(self, gone: frozenset[int]) -> str:
+        undo = {**self.undo, **dict.fromkeys(gone)}
+        return undone(self.rewrite.before, self._cleaned[0], self.edits, undo).text
+
+    def _checked(self) -> EditCase:
+        """The rewrite as the checks leave it; where they come to no end, nothing of it is left."""
+        case = self._settled()
+        if case is None:
+            self.undo = {n: None for n, edit in enumerate(self.edits) if edit.kind != "kept"}
+            case = self._case(self._rebuilt().text)
+        return case
 
     def _settled(self) -> EditCase | None:
         """The rewrite as it stands when nothing more is objected to; None where that takes too many turns."""

@@ -12,6 +12,7 @@ from types import MappingProxyType
 from typing import Literal
 
 from eirene.core.loop_settings import LoopSettings
+from eirene.core.records import EditDecision, RewriteComparison
 from eirene.core.scores import PairVotes, Score, Scores, Unscored, number
 from eirene.text.refusals import opens_as_refusal
 
@@ -23,10 +24,13 @@ _SURE = 0.2
 _SURER = 0.1
 """How much the error of one argument must change to count: 0.03 to 0.01 is no gain, 0.51 to 0.54 no harm."""
 
+_MOST_SAID = 3
+"""Edits that a reason tells of."""
+
 _SLACK = 1e-9
 """Keeps 0.12 - 0.10 from counting as more than 0.02."""
 
-Test = Literal["unusable", "unmeasured", "harm", "pairwise", "gain", "gain-unmeasured"]
+Test = Literal["unusable", "comparison", "unmeasured", "harm", "pairwise", "gain", "gain-unmeasured"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -103,6 +107,19 @@ def judge(
     accept = settings.when_gain_unmeasured == "accept"
     said = "accepted" if accept else "kept out"
     return Verdict(accept, "gain-unmeasured", f"no harm found, and nothing to measure a gain with: {said}")
+
+
+def judge_comparison(comparison: RewriteComparison, edits: Sequence[EditDecision]) -> Verdict:
+    """The verdict by how likely the rewrite is the better answer; its reasons are those of the edits that stay."""
+    chance = f"better with probability {comparison.better:.2f}"
+    if comparison.threshold is None:
+        return Verdict(False, "comparison", f"{chance}, and no probability keeps the risk {comparison.risk:g}")
+    said = [edit.why for edit in edits if edit.taken and edit.why]
+    shown = "; ".join(said[:_MOST_SAID]) + (f"; and {len(said) - _MOST_SAID} more" if len(said) > _MOST_SAID else "")
+    if comparison.accepts:
+        return Verdict(True, "comparison", f"{shown or 'the answer changed'} ({chance})")
+    needed = f"{comparison.threshold:.2f} is needed for a risk of {comparison.risk:g}"
+    return Verdict(False, "comparison", f"not surely better: {chance}, and {needed}")
 
 
 def harm_by_scores(

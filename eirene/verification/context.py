@@ -117,7 +117,7 @@ class ContextReader:
         """The pieces nearest to a claim by meaning and by words, the nearest first; at most `count`."""
         if not self.pieces:
             return []
-        cosines = self._vectors @ self._verifier.encoder.encode([claim])[0]
+        cosines = self.vectors @ self._verifier.encoder.encode([claim])[0]
         score = pick_score(cosines, self._rarity.shares(claim))
         return [self.pieces[k] for k in np.argsort(-score, kind="stable")[:count]]
 
@@ -134,7 +134,8 @@ class ContextReader:
         return Rarity([piece.text for piece in self.pieces])
 
     @cached_property
-    def _vectors(self) -> NDArray[np.float32]:
+    def vectors(self) -> NDArray[np.float32]:
+        """The vectors of `pieces`, [pieces, dimensions], of length 1."""
         return self._verifier.encoder.encode([piece.text for piece in self.pieces])
 
     @cached_property
@@ -158,7 +159,7 @@ class ContextReader:
         return found[: len(claims)]
 
     def _chosen(self, claims: Sequence[str]) -> list[_Chosen]:
-        cosines = self._vectors @ self._verifier.encoder.encode(claims).T
+        cosines = self.vectors @ self._verifier.encoder.encode(claims).T
         found = []
         for n, claim in enumerate(claims):
             check_cancelled()

@@ -250,7 +250,7 @@ async def test_a_branch_may_run_with_other_settings(store: Store) -> None:
         before = next(s for s in await store.history(graph) if s.next == ("refine",))
         record = eirene.make_record(await store.run(graph, None, before.config), parts=models, settings=strict)
     assert (record.status, record.answer, len(record.rounds)) == ("kept", ORIGINAL, 1)
-    assert "gate:0.02/0.9" in record.signature
+    assert "gate:0.05/0.02/0.9" in record.signature
 
 
 @dataclass

@@ -34,4 +34,5 @@ def test_the_critic_and_the_editor_run_over_a_server(monkeypatch: pytest.MonkeyP
     assert record.rounds[0].critique is not None and record.rounds[0].critique.hallucination is not None
     assert record.rounds[0].critique.sentences[0].reason == REASON
     sides = record.scores.original["findings"], record.scores.final["findings"]
-    assert [scores.hallucination for scores in sides] == [1.0, 0.0] and "corrected (specifics" in record.why
+    assert [scores.hallucination for scores in sides] == [1.0, 0.0]
+    assert 'Changed "1899" to "1890", as passage 1 says' in record.why

@@ -12,7 +12,7 @@ from eirene.core.grounding import ArgumentGroup, Grounding
 from eirene.gate.checks.registry import CHECKS
 from eirene.gate.edits import Rewrite, check_edits
 
-FILE = Path(__file__).parents[2] / "text" / "edits_in_languages.toml"
+FILE = Path(__file__).parents[1] / "text" / "edits_in_languages.toml"
 LANGUAGES: dict[str, Any] = tomllib.loads(FILE.read_text("utf-8"))
 CASES = [(name, parts["chosen"][n]) for name, parts in LANGUAGES.items() for n in (0, 1)]
 UNSPACED = ("Chinese", "Japanese")

@@ -1,4 +1,4 @@
-"""The loop with a verifier: an edit that the passage speaks against is undone, and the record says by what."""
+"""The loop with a verifier: a rewrite that the passage speaks against is not shown, and the record says by what."""
 
 from __future__ import annotations
 
@@ -14,23 +14,22 @@ from tests.agent.loop import BAD, FAULTY, GOOD
 PASSAGE = "The ferry leaves Norby every day at nine. Dogs are not allowed on board. Tickets are sold on the pier."
 ANSWER = "The ferry leaves Norby every day at nine. Dogs are not allowed on board."
 REWRITE = "The ferry leaves Norby every day at nine. Dogs are allowed on board. Tickets are sold on the pier."
-WANTED = f"{ANSWER} Tickets are sold on the pier."
 ALONE: tuple[NamedCheck, ...] = tuple(check for check in CHECKS if check.name in ("verification", "support"))
 
 
 def refined(*, with_verifier: bool) -> eirene.Record:
-    parts = scripted_parts(samples=[FAULTY] * 20, rewrites=[REWRITE], scores={ANSWER: BAD, REWRITE: GOOD, WANTED: GOOD})
+    parts = scripted_parts(samples=[FAULTY] * 20, rewrites=[REWRITE], scores={ANSWER: BAD, REWRITE: GOOD})
     verifier = load_verifier(load_encoder()) if with_verifier else None
     item = {"question": "When does the ferry leave?", "answer": ANSWER, "context": [PASSAGE]}
     return eirene.refine(item, backend=replace(parts, checks=ALONE, verifier=verifier), max_rounds=1)
 
 
-def test_an_edit_against_the_passage_is_undone_by_itself() -> None:
+def test_a_rewrite_against_the_passage_is_not_shown_whatever_scores_say() -> None:
     record = refined(with_verifier=True)
-    assert record.answer == WANTED
-    (undone,) = [edit for edit in record.rounds[0].edits if not edit.taken]
-    assert undone.check == "verification"
-    assert undone.why is not None and "Dogs are not allowed on board" in undone.why
+    assert (record.status, record.answer) == ("kept", ANSWER)
+    turned = next(edit for edit in record.rounds[0].edits if edit.old.startswith("Dogs"))
+    assert (turned.taken, turned.check) == (False, "comparison")
+    assert 'no passage says "Dogs are allowed on board."' in record.why
 
 
 def test_the_signature_names_the_verifier() -> None:

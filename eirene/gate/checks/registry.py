@@ -32,7 +32,8 @@ class NamedCheck:
     where arguments or passages can tell that it was wrong. `reads`: its words alone, or the meaning of whole sentences
     too, by the encoder; those come last, when the others have had taken out what they object to. `mended`: what is
     asked on the swapped case, where that is not `find`. `yields`: what it objects to is a change that nobody asked for;
-    that gives way where another check tells that a fault was taken out.
+    that gives way where another check tells that a fault was taken out. `of_form`: it looks at form and safety, which
+    no comparison of what is said makes up for; the others are asked where there is no comparison.
     """
 
     name: str
@@ -41,6 +42,7 @@ class NamedCheck:
     reads: Literal["words", "meaning"] = "words"
     mended: Check | None = None
     yields: bool = False
+    of_form: bool = False
 
     def tells(self, case: EditCase) -> bool:
         """Whether what the edits of a case took out can be told to be a fault by this check."""
@@ -48,13 +50,13 @@ class NamedCheck:
 
 
 CHECKS: tuple[NamedCheck, ...] = (
-    NamedCheck("characters", characters, "always"),
-    NamedCheck("markup", markup, "always"),
-    NamedCheck("form", form),
-    NamedCheck("talk", talk, "always"),
-    NamedCheck("shouting", shouting, "always"),
-    NamedCheck("fluency", fluency, "always"),
-    NamedCheck("dangling", dangling),
+    NamedCheck("characters", characters, "always", of_form=True),
+    NamedCheck("markup", markup, "always", of_form=True),
+    NamedCheck("form", form, of_form=True),
+    NamedCheck("talk", talk, "always", of_form=True),
+    NamedCheck("shouting", shouting, "always", of_form=True),
+    NamedCheck("fluency", fluency, "always", of_form=True),
+    NamedCheck("dangling", dangling, of_form=True),
     NamedCheck("rewording", rewording, yields=True),
     NamedCheck("specifics", specifics, "given"),
     NamedCheck("polarity", polarity, "given", yields=True),
@@ -67,5 +69,5 @@ CHECKS: tuple[NamedCheck, ...] = (
 )
 """The checks that ship, in the order in which they are asked."""
 
-VERSION = 9
+VERSION = 10
 """Goes up when the same edits may be judged otherwise; part of every signature."""

@@ -1,0 +1,171 @@
+"""Compared edits: an edit is undone where the text is likely better without it; then the whole is compared.
+
+The same comparison judges one edit and the whole rewrite (`eirene.gate.comparison`), so nothing that the whole stands
+for can be undone for a reason that the whole does not know.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+
+from eirene.gate.comparison import ComparisonFit, as_recorded
+from eirene.gate.readings import PassageReadings
+from eirene.text.cancellation import check_cancelled
+from eirene.text.edits import SentenceEdit
+from eirene.text.quoting import quoted
+
+COMPARISON = "comparison"
+"""What a record calls it, beside the names of checks."""
+_TURNS = 3
+"""Times that edits are undone before the whole is taken as it stands."""
+_SURE = 2.0
+"""Log-odds from which it is sure that a text is better without an edit."""
+_MOST_EDITS = 60
+"""Edits that are judged one by one; of more only the whole is compared."""
+_SHOWN = 80
+_SAYS = 0.5
+"""Probability from which a passage is named as what an edit rests on."""
+
+
+@dataclass(frozen=True)
+class Comparer:
+    """What compares the texts of one item: its passages' readings, the fit, and the risk (`Settings.gate_risk`)."""
+
+    readings: PassageReadings
+    fit: ComparisonFit
+    risk: float
+
+    def accepts(self, log_odds: float) -> bool:
+        """Whether so surely better a text is accepted at the risk."""
+        return as_recorded(log_odds, self.fit.calibration, self.risk).accepts
+
+    def log_odds(self, before: str, after: str) -> float | None:
+        """Log-odds that `after` is the better one; None where the texts differ in more than can be read."""
+        try:
+            return self.fit.log_odds(*self.readings.differences(before, after))
+        except ValueError:
+            return None
+
+
+@dataclass(frozen=True, slots=True)
+class ComparedTexts:
+    """What was found of a rewrite as it stands: log-odds of its being the better one, None where that is too much to
+    read, and the fit that they are from.
+    """
+
+    log_odds: float | None
+    fit: ComparisonFit
+
+
+@dataclass(frozen=True)
+class ComparedEdits:
+    """The work on one rewrite. `rebuilt` gives the text without the edits of some indices."""
+
+    comparer: Comparer
+    before: str
+    edits: Sequence[SentenceEdit]
+    rebuilt: Callable[[frozenset[int]], str]
+
+    def worse(self, standing: frozenset[int]) -> frozenset[int]:
+        """The standing edits without which the text is more likely the better one.
+
+        Where the whole is surely better, only those of which that is sure, too: a correction is one thing, and its
+        parts seldom better each by itself.
+        """
+        if len(standing) > _MOST_EDITS:
+            return frozenset()
+        gone = self._found(standing, frozenset(), least=_SURE)
+        return gone if self._stands(gone) else self._found(standing, gone, least=0.0)
+
+    def makes_worse(self) -> bool:
+        """Whether the rewrite as a whole is likely the worse text.
+
+        Then no part of it is taken: the parts that look better in the reverse of a person's correction are chance.
+        """
+        return (self.comparer.log_odds(self.before, self.rebuilt(frozenset())) or 0.0) < 0.0
+
+    def _found(self, standing: frozenset[int], gone: frozenset[int], *, least: float) -> frozenset[int]:
+        for _ in range(_TURNS):
+            text = self.rebuilt(gone)
+            found = {n for n in standing - gone if self._odds_without(text, self.rebuilt(gone | {n})) > least}
+            if not found:
+                break
+            gone |= found
+        return gone
+
+    def _stands(self, gone: frozenset[int]) -> bool:
+        odds = self.comparer.log_odds(self.before, self.rebuilt(gone))
+        return odds is not None and self.comparer.accepts(odds)
+
+    def _odds_without(self, text: str, without: str) -> float:
+        """Log-odds that the text is better without an edit; 0 where that cannot be told."""
+        check_cancelled()
+        return 0.0 if text == without else self.comparer.log_odds(text, without) or 0.0
+
+
+@dataclass(frozen=True)
+class EditReasons:
+    """What is said of an edit, for a reader: what was changed, and which passage says so."""
+
+    readings: PassageReadings
+    before: str
+    after: str
+
+    def taken(self, edit: SentenceEdit) -> str:
+        """Why an edit stays: 'Changed "30 June" to "31 March", as passage 2 says'."""
+        old, new = self._old(edit), self._new(edit)
+        if edit.kind == "moved":
+            return f"Moved {quoted(new, _SHOWN)}"
+        if not new:
+            return f"Removed {quoted(old, _SHOWN)}{self._why_removed(old)}"
+        if not old:
+            return f"Added {quoted(new, _SHOWN)}{self._by(new)}"
+        was, now = self._words(edit)
+        said = f"Changed {quoted(was, _SHOWN)} to {quoted(now, _SHOWN)}" if was and now else self._partly(was, now, new)
+        return f"{said}{self._by(new)}"
+
+    def undone(self, edit: SentenceEdit) -> str:
+        """Why an edit was undone."""
+        old, new = self._old(edit), self._new(edit)
+        if not new:
+            return f"the answer is better with {quoted(old, _SHOWN)}{self._by(old)}"
+        reading = self.readings.of(new)
+        if reading.unknown:
+            return f"{quoted(new, _SHOWN)} has a name, number or date that no passage has"
+        if reading.claim is not None and reading.claim.supported < _SAYS:
+            return f"no passage says {quoted(new, _SHOWN)}"
+        return f"the answer is better without {quoted(new, _SHOWN)}"
+
+    def _partly(self, was: str, now: str, new: str) -> str:
+        if now:
+            return f"Added {quoted(now, _SHOWN)}"
+        return f"Removed {quoted(was, _SHOWN)}" if was else f"Reworded {quoted(new, _SHOWN)}"
+
+    def _words(self, edit: SentenceEdit) -> tuple[str, str]:
+        """The changed words of a sentence that mostly stays; else the whole of both."""
+        if not edit.mostly_stays or not edit.words:
+            return self._old(edit), self._new(edit)
+        words = edit.words
+        old, new = (words[0].before[0], words[-1].before[1]), (words[0].after[0], words[-1].after[1])
+        return self.before[slice(*old)].strip(" ,;"), self.after[slice(*new)].strip(" ,;")
+
+    def _by(self, sentence: str) -> str:
+        claim = self.readings.of(sentence).claim
+        if claim is None or claim.evidence is None or claim.supported < _SAYS:
+            return ""
+        return f", as passage {claim.evidence.source + 1} says"
+
+    def _why_removed(self, old: str) -> str:
+        reading = self.readings.of(old)
+        if reading.claim is None:
+            return ""
+        if reading.claim.contradicted >= _SAYS and reading.claim.evidence is not None:
+            return f": passage {reading.claim.evidence.source + 1} says otherwise"
+        return ": no passage says it" if reading.claim.supported < _SAYS else ""
+
+    def _old(self, edit: SentenceEdit) -> str:
+        return self.before[slice(*edit.before)].strip() if edit.before else ""
+
+    def _new(self, edit: SentenceEdit) -> str:
+        return self.after[slice(*edit.after)].strip() if edit.after else ""
