@@ -1,6 +1,6 @@
 """Comparison: the probability that one answer is better than another one, by a fit on what people made of answers.
 
-P = sigmoid((weights + shortness * weights of short texts) . differences) over the readings (`eirene.gate.readings`),
+P = sigmoid((weights + narrowness * weights of narrow changes) . differences) over the readings (`eirene.gate.readings`),
 without an intercept: exchanging the two texts gives 1 - P, and a text beside itself 0.5. `passages.json` has the
 weights, and the log-odds of pairs that the fit had not seen; from these the threshold of a wanted risk follows.
 """
@@ -55,7 +55,7 @@ class GateCalibration:
 
 @dataclass(frozen=True, slots=True)
 class ComparisonFit:
-    """The weights of the readings and what they add for short texts, [2, readings], how much of a difference counts,
+    """The weights of the readings and what they add for narrow changes, [2, readings], how much of a difference counts,
     [readings], and what was calibrated on. `digest` (8 hex digits) changes with any of it.
     """
 
@@ -64,9 +64,9 @@ class ComparisonFit:
     limits: NDArray[np.float64]
     calibration: GateCalibration
 
-    def log_odds(self, differences: NDArray[np.float64], shortness: float) -> float:
+    def log_odds(self, differences: NDArray[np.float64], narrowness: float) -> float:
         """The log-odds that the second text is the better one, within +-50."""
-        weights = self.weights[0] + shortness * self.weights[1]
+        weights = self.weights[0] + narrowness * self.weights[1]
         return float(np.clip(weights @ np.clip(differences, -self.limits, self.limits), -_LIMIT, _LIMIT))
 
 
@@ -91,9 +91,9 @@ def shipped_fit() -> ComparisonFit:
 
 def parse_fit(data: Mapping[str, Any]) -> ComparisonFit:
     """A fit from the content of its file; raises `EncoderError` where it does not fit this version."""
-    parts = [data.get(key) for key in ("weights", "short", "limits")]
+    parts = [data.get(key) for key in ("weights", "narrow", "limits")]
     if any(not isinstance(part, Mapping) or tuple(part) != PASSAGE_READINGS for part in parts):
-        raise EncoderError(f"{_FILE}: 'weights', 'short' and 'limits' must have {list(PASSAGE_READINGS)}; fit it anew")
+        raise EncoderError(f"{_FILE}: 'weights', 'narrow' and 'limits' must have {list(PASSAGE_READINGS)}; fit it anew")
     numbers = np.array([[real(part, name, file=_FILE) for name in PASSAGE_READINGS] for part in parts if part])
     return ComparisonFit(digest_of(data), numbers[:2], numbers[2], calibration_of(data["calibration"]))
 

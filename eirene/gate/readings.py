@@ -79,8 +79,8 @@ class PassageReadings:
         self._known: dict[str, SentenceReading] = {}
 
     def differences(self, before: str, after: str) -> tuple[NDArray[np.float64], float]:
-        """The readings of `after` minus those of `before`, in the order of `PASSAGE_READINGS`, and how short the texts
-        are: 1 divided by the sentences of the longer one.
+        """The readings of `after` minus those of `before`, in the order of `PASSAGE_READINGS`, and how narrow the
+        change is: 1 divided by the sentences of one text, or of the other if they are more, that the other has not.
 
         Raises `ValueError` where the texts differ in more than `MOST_SENTENCES` sentences.
         """
@@ -91,8 +91,8 @@ class PassageReadings:
             raise ValueError(f"the texts differ in {len(ours) + len(theirs)} sentences; {MOST_SENTENCES} are read")
         self._read([*ours, *theirs])
         a, b = self._measures(ours, old), self._measures(theirs, new)
-        shortness = 1.0 / max(len(old), len(new), 1)
-        return np.array([b[name] - a[name] for name in PASSAGE_READINGS]), shortness
+        narrowness = 1.0 / max(len(ours), len(theirs), 1)
+        return np.array([b[name] - a[name] for name in PASSAGE_READINGS]), narrowness
 
     def of(self, sentence: str) -> SentenceReading:
         """The reading of one sentence."""

@@ -39,28 +39,28 @@ def main(
     seed: int = 0,
 ) -> None:
     """Fit, measure, print."""
-    train, differences, shortness = measured(data / "train.jsonl", seed, keep)
+    train, differences, narrowness = measured(data / "train.jsonl", seed, keep)
     people = np.array([pair.kind == "human" for pair in train])
     limits = limits_of(differences[people])
-    rows, weights, sign = rows_of(differences, shortness, limits), weights_of(train), signs()
+    rows, weights, sign = rows_of(differences, narrowness, limits), weights_of(train), signs()
     parts = [int(hashlib.sha256(pair.group.encode()).hexdigest(), 16) % FOLDS for pair in train]
     odds = held_out(rows, weights, sign, parts)
     calibration = GateCalibration(NAME, tuple(odds[people].round(2)), tuple((-odds[people]).round(2)))
     numbers = fitted(rows, weights, sign)
     show("train, held out", train, odds, calibration)
     if (data / "dev.jsonl").exists():
-        dev, found, short = measured(data / "dev.jsonl", seed, keep)
-        show("dev", dev, rows_of(found, short, limits) @ numbers, calibration)
+        dev, found, narrow = measured(data / "dev.jsonl", seed, keep)
+        show("dev", dev, rows_of(found, narrow, limits) @ numbers, calibration)
     sources = Counter(pair.source for pair in train if pair.kind == "human")
     content = fit_file(numbers, limits, calibration, seed, sources)
-    say(json.dumps({key: content[key] for key in ("weights", "short", "limits")}, indent=1))
+    say(json.dumps({key: content[key] for key in ("weights", "narrow", "limits")}, indent=1))
     if out is not None:
         out.write_text(json.dumps(content) + "\n")
 
 
 def measured(file: Path, seed: int, keep: Path | None) -> tuple[list[AnswerPair], Array, Array]:
-    """The pairs of a file with harm by rule, the differences of their readings, [pairs, readings], and how short each
-    is, [pairs].
+    """The pairs of a file with harm by rule, the differences of their readings, [pairs, readings], and how narrow each
+    change is, [pairs].
     """
     people = read_pairs(file)
     pairs = [*people, *harmed(people, seed=seed)]
@@ -105,7 +105,7 @@ def fit_file(
     numbers: Array, limits: Array, calibration: GateCalibration, seed: int, rows: Counter[str]
 ) -> dict[str, object]:
     """The content of the fit's file."""
-    named = {"weights": numbers[: len(limits)], "short": numbers[len(limits) :], "limits": limits}
+    named = {"weights": numbers[: len(limits)], "narrow": numbers[len(limits) :], "limits": limits}
     return {
         "about": "Logistic regression on differences of readings, without an intercept; python -m recipes.gate",
         "rows": dict(rows),

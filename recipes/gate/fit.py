@@ -26,7 +26,7 @@ Array = NDArray[np.float64]
 
 
 def signs(names: Sequence[str] = PASSAGE_READINGS) -> Array:
-    """1 for a reading of which more is better, -1 for the others; for all texts and for short ones."""
+    """1 for a reading of which more is better, -1 for the others; for all changes and for narrow ones."""
     return np.array([-1.0 if name in AGAINST else 1.0 for name in names] * 2)
 
 
@@ -35,10 +35,10 @@ def limits_of(differences: Array) -> Array:
     return np.asarray(MOST * np.sqrt((differences**2).mean(axis=0)) + 1e-9)
 
 
-def rows_of(differences: Array, shortness: Array, limits: Array) -> Array:
-    """What the regression reads: the differences within their limits, and the same times the shortness."""
+def rows_of(differences: Array, narrowness: Array, limits: Array) -> Array:
+    """What the regression reads: the differences within their limits, and the same times the narrowness."""
     own = np.clip(differences, -limits, limits)
-    return np.hstack([own, own * shortness[:, None]])
+    return np.hstack([own, own * narrowness[:, None]])
 
 
 def fitted(differences: Array, weights: Array, sign: Array) -> Array:

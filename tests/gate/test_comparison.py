@@ -129,4 +129,4 @@ def test_texts_that_differ_in_too_much_are_not_compared(readings: PassageReading
 
 def test_a_damaged_fit_is_named() -> None:
     with pytest.raises(EncoderError, match="limits"):
-        parse_fit({"weights": dict.fromkeys(PASSAGE_READINGS, 1.0), "short": dict.fromkeys(PASSAGE_READINGS, 0.0)})
+        parse_fit({"weights": dict.fromkeys(PASSAGE_READINGS, 1.0), "narrow": dict.fromkeys(PASSAGE_READINGS, 0.0)})
