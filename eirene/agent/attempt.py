@@ -10,7 +10,6 @@ from eirene.agent.state import Json, State
 from eirene.core.records import EditDecision, RewriteComparison
 from eirene.core.scores import PairVotes, Scores
 from eirene.core.validation import FrozenModel
-from eirene.gate.comparison import as_recorded
 from eirene.gate.edits import CheckedRewrite
 
 _OF_ROUNDS = {"candidate", "written", "edits", "mended", "comparison", "pairwise", "scores"}
@@ -56,7 +55,7 @@ class Attempt(FrozenModel):
         """After the checks: without the edits that were undone, and compared at a risk (`Settings.gate_risk`)."""
         found, texts = self.with_decisions(checked), checked.compared
         if texts is not None and texts.log_odds is not None:
-            comparison = as_recorded(texts.log_odds, texts.fit.calibration, risk)
+            comparison = texts.calibration.recorded(texts.log_odds, risk)
             found = found.model_copy(update={"comparison": comparison})
         if checked.text == self.candidate:
             return found

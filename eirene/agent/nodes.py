@@ -45,6 +45,7 @@ from eirene.core.usage import Meter, Usage
 from eirene.feedback_model.base import FeedbackRequest
 from eirene.feedback_model.sampling import draw_samples
 from eirene.gate import Verdict, judge, judge_comparison, unusable
+from eirene.gate.compared_edits import Comparer
 from eirene.gate.edits import CheckedRewrite, Rewrite, check_edits, comparer_for
 from eirene.gate.readings import MOST_SENTENCES
 from eirene.models.encoder.runtime import shipped_encoder
@@ -196,7 +197,7 @@ class Nodes:
         if checks and encoder is None:
             encoder = shipped_encoder()
         verifier = self.parts.verifier
-        comparer = comparer_for(rewrite, verifier, risk=self.settings.gate_risk) if checks else None
+        comparer = self._comparer(rewrite) if checks else None
         found = await asyncio.to_thread(check_edits, rewrite, checks, encoder, verifier, comparer)
         edits = {"eirene.edits": len(found.decisions), "eirene.edits.undone": len(found.undone)}
         note(lambda: {**edits, "eirene.edits.mended": len(found.mended)})
@@ -240,6 +241,11 @@ class Nodes:
             is_marked=self.settings.mode == "edit" and self.settings.removal == "mark",
             history=history_lines(item.history),
         )
+
+    def _comparer(self, rewrite: Rewrite) -> Comparer | None:
+        """What compares the texts; None where the checks and the scores decide."""
+        parts, risk = self.parts, self.settings.gate_risk
+        return comparer_for(rewrite, parts.verifier, risk=risk, calibration=parts.gate_calibration)
 
     def _nothing_left(self, state: State, found: CheckedRewrite) -> str | None:
         """Why nothing of a checked rewrite is scored, or None where what is left of it is."""

@@ -14,6 +14,7 @@ from eirene.core.scores import Scores
 from eirene.core.usage import Usage
 from eirene.eval.base import Detector, PairwiseJudge
 from eirene.feedback_model.base import FeedbackModel
+from eirene.gate.calibration import GateCalibration
 from eirene.gate.checks.registry import CHECKS, NamedCheck
 from eirene.refiners.base import Refiner
 
@@ -73,6 +74,7 @@ class Parts:
     hallucinations, None where there is none; its version goes into the signature of the runs that ask it. `checks` are
     those of the gate, each of which may object to an edit; `encoder` is what they compare sentences with, by default
     the one that ships; `verifier` reads edits against given text: the shipped one in every backend, None to do without.
+    `gate_calibration`: what the gate's threshold with passages stands on, by default what ships.
     """
 
     backend: str
@@ -88,6 +90,7 @@ class Parts:
     checks: Sequence[NamedCheck] = CHECKS
     encoder: Encodes | None = None
     verifier: Verifier | None = None
+    gate_calibration: GateCalibration | None = None
 
     def deciding(self, scores: Mapping[str, Scores]) -> dict[str, Scores]:
         """The scores by which the gate decides."""

@@ -31,7 +31,7 @@ app = typer.Typer(
 )
 for _command in (
     refine.refine, verify.verify, score.score, check.check, compare.compare, npov.npov, report.report, serve.serve,
-    calibrate.calibrate, prompts.prompts,
+    prompts.prompts,
 ):  # fmt: skip
     app.command(_command.__name__)(_command)
 app.add_typer(batch.app, name="batch")
@@ -39,9 +39,10 @@ evaluate = typer.Typer(help="Measure on labelled data.", no_args_is_help=True)
 for _command in (detectors.detectors, critiques.feedback, critiques.critic):
     evaluate.command(_command.__name__)(_command)
 app.add_typer(evaluate, name="evaluate")
+app.add_typer(calibrate.app, name="calibrate")
 app.add_typer(synth.app, name="synth")
 app.add_typer(train.app, name="train")
-for _typer in (app, batch.app, evaluate, synth.app, train.app):
+for _typer in (app, batch.app, evaluate, calibrate.app, synth.app, train.app):
     for _info in _typer.registered_commands:
         _info.cls = Command
 

@@ -1,4 +1,4 @@
-"""`eirene calibrate`: fits weights and thresholds of detectors on labelled answers, and says whether that is better."""
+"""`eirene calibrate`: thresholds of your own, for detectors on labelled answers and for the gate on judged rewrites."""
 
 from __future__ import annotations
 
@@ -17,7 +17,9 @@ from eirene.cli.terminal import console, output, resumable, say
 
 if TYPE_CHECKING:
     from eirene.agent.experiments.detectors import CalibrationRun
+    from eirene.gate.calibration import GateCalibration
 
+app = typer.Typer(help="Fit thresholds on your own labels.", no_args_is_help=True)
 FILE, PAGE = "calibration.json", "calibration.md"
 
 Data = Annotated[
@@ -25,7 +27,7 @@ Data = Annotated[
     typer.Argument(metavar="LABELLED|-", help="Labelled answers: a file or dataset (docs/evaluation/detectors.md)."),
 ]
 Out = Annotated[str, typer.Option(metavar="DIR", help=f"The folder for rows, {FILE} and {PAGE}.")]
-Names = Annotated[str, typer.Option(help="Which detectors, comma-separated.")]
+Names = Annotated[str, typer.Option("--detectors", help="Which detectors, comma-separated.")]
 Errors = Annotated[str, typer.Option(help="Which errors to fit, of those that have labels, comma-separated.")]
 Criterion = Annotated[
     Literal["balanced", "error", "f1"],
@@ -36,12 +38,58 @@ Criterion = Annotated[
 Folds = Annotated[int, typer.Option(help="Folds of the cross-validation; answers to one question stay together.")]
 
 
+Judged = Annotated[
+    str,
+    typer.Argument(metavar="JUDGED|-", help="Rewrites with `question`, `context`, `before`, `after`, `better` (bool)."),
+]
+File = Annotated[str, typer.Option(metavar="FILE", help="The file for --calibration.")]
+RISKS = (0.02, 0.05, 0.1, 0.2)
+
+
+@app.command()
+def gate(data: Judged, *, out: File, force: flags.Force = False, as_json: flags.FiguresAsJson = False) -> None:
+    """Find the gate's threshold on rewrites that you judged, for --calibration FILE: passages only."""
+    with output():
+        from eirene.data.json_rows import read_source
+        from eirene.data.output import check_output, write_text
+        from eirene.gate.calibration import calibrated, judged_rewrites
+        from eirene.gate.comparison import shipped_fit
+        from eirene.gate.readings import PassageReadings
+        from eirene.models.verifier.runtime import shipped_verifier
+
+        check_output(out, force=force)
+        rows = list(judged_rewrites((row.where, row.data) for row in read_source(data).rows()))
+        fit, verifier, odds = shipped_fit(), shipped_verifier(), []
+        for row in rows:
+            differences = PassageReadings(row.question, row.context, verifier).differences(row.before, row.after)
+            odds.append((row.better, fit.log_odds(*differences)))
+        found = calibrated(odds, fit=fit.digest, name="standard input" if data == "-" else Path(data).name)
+        write_text(out, found.model_dump_json(indent=1) + "\n", force=True)
+        figures = {str(risk): found.threshold_for(risk) for risk in RISKS}
+        show_or_json(figures, lambda: _show_gate(found), as_json=as_json)
+
+
+def _show_gate(found: GateCalibration) -> None:
+    screen = console()
+    screen.print(f"{found.name}: what is shown of them at each risk (--gate-risk)")
+    rows = []
+    for risk in RISKS:
+        at = found.threshold_for(risk)
+        better, worse = (0, 0) if at is None else found.accepted(at)
+        cells = ("none keeps it", "", "") if at is None else (f"{at:.3f}", str(better), str(worse))
+        rows.append((f"{risk:g}", cells))
+    print_table(("probability from", "better ones shown", "worse ones shown"), rows)
+    if found.threshold_for(RISKS[1]) is None:
+        say(f"a risk of {RISKS[1]:g} needs at least 20 accepted rewrites without a worse one")
+
+
+@app.command()
 @with_groups()
-def calibrate(
+def detectors(
     data: Data,
     *,
     out: Out,
-    detectors: Names = "rouge,alignment",
+    names: Names = "rouge,alignment",
     errors: Errors = "hallucination,coverage",
     criterion: Criterion = "balanced",
     folds: Folds = 5,
@@ -70,16 +118,16 @@ def calibrate(
         from eirene.views.calibration import calibration_page
 
         require("sklearn")
-        names = parse_names(detectors)
-        check_calibratable(names)
+        chosen = parse_names(names)
+        check_calibratable(chosen)
         plan = CalibrationPlan(criterion, folds, models.seed, draws, listed(errors))  # type: ignore[arg-type]  # `check` tells
         plan.check()
-        resources = models.resources(names, concurrency=concurrency)
+        resources = models.resources(chosen, concurrency=concurrency)
         labelled = read_labelled(rows.source(data), rows.shape)
         folder = make_folder(out)
         for name in (FILE, PAGE):
             check_output(str(folder / name), force=force)
-        built = build_detectors(names, resources)
+        built = build_detectors(chosen, resources)
         work = EvaluateOptions(seed=models.seed, concurrency=concurrency, retry_failed=retry_failed)
         with resumable(folder), watch(len(labelled.cases) * len(built), "scoring") as progress:
             found = asyncio.run(

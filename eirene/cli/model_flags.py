@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import partial
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -21,6 +21,7 @@ if TYPE_CHECKING:
     from eirene.eval.base import Need
     from eirene.eval.calibration import Calibration
     from eirene.eval.resources import Resources
+    from eirene.gate.calibration import GateCalibration
     from eirene.models.cache import CallCache
     from eirene.models.costs import Price
 
@@ -52,11 +53,12 @@ WordMaps = Annotated[
 ]
 
 
-def _read_calibration(path: str) -> Calibration:
+def _read_calibration(path: str) -> Calibration | GateCalibration:
     """Read here and not where detectors are built: every worker then has the same one."""
     from eirene.eval.calibration import read_calibration
+    from eirene.gate.comparison import read_gate_calibration
 
-    return read_calibration(path)
+    return read_gate_calibration(path) or read_calibration(path)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -175,12 +177,17 @@ class DetectorFlags(CallFlags):
     nli: Annotated[str | None, _detectors_option(help="A sequence classifier of inference: hf:path-or-id.")] = None
     polls: Annotated[int, _detectors_option(help="Polls of the judge for each answer.")] = 5
     calibration: Annotated[
-        Any,  # a `Calibration`, whose module is heavy
+        Any,  # a `Calibration` or `GateCalibration`, whose modules are heavy
         _detectors_option(
-            metavar="FILE", help="What `eirene calibrate` fitted, for the detector calibrated.",
+            metavar="FILE", help="What `eirene calibrate` fitted: for the detector calibrated, or for the gate.",
             parser=_read_calibration,
         ),
     ] = None  # fmt: skip
+
+    @property
+    def gate_calibration(self) -> GateCalibration | None:
+        """The calibration, where it is the gate's."""
+        return self.calibration if hasattr(self.calibration, "threshold_for") else None
 
     @property
     def judge_url(self) -> str | None:
@@ -193,7 +200,8 @@ class DetectorFlags(CallFlags):
         return Resources(
             judge_model=self.judge, local=self.local_model, nli_named=self.nli,
             classifiers_named=tuple(self.classifier or ()), polls=self.polls,
-            calibration=self.calibration, structured=self.structured, prompts=self.own_prompts, **more,
+            calibration=None if self.gate_calibration else self.calibration, structured=self.structured,
+            prompts=self.own_prompts, **more,
         )  # fmt: skip
 
 
@@ -259,7 +267,7 @@ class ModelFlags(DetectorFlags, BackendFlags):
         given = {"judge_price": options.pop("judge_price")} if "judge_price" in options else {}
         if "cache" not in options:
             options["cache"] = self.open_cache()
-        parts = super().parts(**options)
+        parts = replace(super().parts(**options), gate_calibration=self.gate_calibration)
         judge_price = given["judge_price"] if given else self.judge_price
         shared: dict[str, Any] = {"base_url": self.judge_url, "seed": seed, "price": judge_price}
         shared["timeout_s"] = options.get("timeout_s", self.timeout)

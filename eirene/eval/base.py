@@ -18,7 +18,7 @@ from eirene.text.thinking import without_thinking
 Need = Literal["given", "judge", "local_model", "classifier", "nli", "calibration", "samples", "token_logprobs"]
 """`given`: arguments or passages in the row. `judge`: a chat model. `local_model`: a causal LM on this machine.
 `classifier`: a causal LM tuned to tell errors. `nli`: a sequence classifier of natural language inference.
-`calibration`: a file of `eirene calibrate`.
+`calibration`: a file of `eirene calibrate detectors`.
 `samples`: other answers to the same question. `token_logprobs`: the answer's tokens, each with its likeliest
 alternatives' log-probabilities. The last two come with the row or from a model."""
 
@@ -31,7 +31,7 @@ _HOW_TO_MEET: dict[Need, str] = {
     "local_model": "a local model: name one with --local-model hf:path-or-id",
     "classifier": "a classifier: name one made by `eirene train classifier` with --classifier hf:path-or-id+adapter",
     "nli": "a sequence classifier: name one with --nli hf:path-or-id",
-    "calibration": "a calibration: name a file made by `eirene calibrate` with --calibration FILE",
+    "calibration": "a calibration: name a file made by `eirene calibrate detectors` with --calibration FILE",
     "samples": "other answers to the question: a list of texts under 'samples' in the row's meta, or a model that "
     "draws them (--judge or --local-model)",
     "token_logprobs": "token log-probabilities: 'token_logprobs' in the row's meta (for each token a list of the "

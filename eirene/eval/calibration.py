@@ -74,7 +74,7 @@ class Fitted(_Part):
 
 
 class Calibration(_Part):
-    """What `eirene calibrate` writes. `detectors`: the version of each detector when it was fitted."""
+    """What `eirene calibrate detectors` writes. `detectors`: the version of each detector when it was fitted."""
 
     format: Literal["eirene calibration"] = "eirene calibration"
     version: Literal[1] = 1
@@ -105,7 +105,7 @@ def read_calibration(path: str) -> Calibration:
 
     value = parse_json(read_source(path).data, where=path)
     if not isinstance(value, dict) or value.get("format") != FORMAT:
-        raise InputError("is no calibration; `eirene calibrate` writes one", where=path)
+        raise InputError("is no calibration; `eirene calibrate detectors` writes one", where=path)
     if value.get("version") != VERSION:
         said = f"is a calibration of version {value.get('version')!r}, this release reads {VERSION}; fit it anew"
         raise InputError(said, where=path)

@@ -9,7 +9,8 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
-from eirene.gate.comparison import ComparisonFit, as_recorded
+from eirene.gate.calibration import GateCalibration
+from eirene.gate.comparison import ComparisonFit
 from eirene.gate.readings import PassageReadings
 from eirene.text.cancellation import check_cancelled
 from eirene.text.edits import SentenceEdit
@@ -30,15 +31,16 @@ _SAYS = 0.5
 
 @dataclass(frozen=True)
 class Comparer:
-    """What compares the texts of one item: its passages' readings, the fit, and the risk (`Settings.gate_risk`)."""
+    """What compares the texts of one item: its passages' readings, the fit, and what thresholds stand on."""
 
     readings: PassageReadings
     fit: ComparisonFit
+    calibration: GateCalibration
     risk: float
 
     def accepts(self, log_odds: float) -> bool:
         """Whether so surely better a text is accepted at the risk."""
-        return as_recorded(log_odds, self.fit.calibration, self.risk).accepts
+        return self.calibration.recorded(log_odds, self.risk).accepts
 
     def log_odds(self, before: str, after: str) -> float | None:
         """Log-odds that `after` is the better one; None where the texts differ in more than can be read."""
@@ -51,11 +53,11 @@ class Comparer:
 @dataclass(frozen=True, slots=True)
 class ComparedTexts:
     """What was found of a rewrite as it stands: log-odds of its being the better one, None where that is too much to
-    read, and the fit that they are from.
+    read, and the calibration.
     """
 
     log_odds: float | None
-    fit: ComparisonFit
+    calibration: GateCalibration
 
 
 @dataclass(frozen=True)

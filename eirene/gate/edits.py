@@ -17,6 +17,7 @@ from numpy.typing import NDArray
 from eirene.core.critique import Critique
 from eirene.core.grounding import Grounding
 from eirene.core.records import EditDecision
+from eirene.gate.calibration import GateCalibration
 from eirene.gate.checks.base import Asked, EditCase, Objection
 from eirene.gate.checks.registry import CHECKS, NamedCheck
 from eirene.gate.checks.sides import texts_compared
@@ -99,14 +100,21 @@ def check_edits(
     return _EditChecks(rewrite, own, encoder, None, comparer).compared()
 
 
-def comparer_for(rewrite: Rewrite, verifier: Verifier | None, *, risk: float) -> Comparer | None:
-    """What compares the texts; None where no passages were given, they cannot be read, or faults are only marked."""
+def comparer_for(
+    rewrite: Rewrite, verifier: Verifier | None, *, risk: float, calibration: GateCalibration | None = None
+) -> Comparer | None:
+    """What compares the texts; None where no passages were given, they cannot be read, or faults are only marked.
+
+    `calibration`: by default that of the fit that ships.
+    """
     given = rewrite.given
     if verifier is None or given.source != "context" or rewrite.is_marked:
         return None
     if not any(text.strip() for text in given.arguments) or unsupported_language(rewrite.before, given.arguments):
         return None
-    return Comparer(PassageReadings(rewrite.question, given.arguments, verifier), shipped_fit(), risk)
+    fit = shipped_fit()
+    readings = PassageReadings(rewrite.question, given.arguments, verifier)
+    return Comparer(readings, fit, calibration or fit.calibration, risk)
 
 
 def asked_for(critique: Critique | None, before: str, *, marked: bool = False) -> tuple[Asked, ...]:
@@ -165,7 +173,9 @@ class _EditChecks:
         judged = JudgedEdits(
             rewrite.before, rewrite.written, cleaned, self.edits, characters, self.undo, self.why, taken
         )
-        return CheckedRewrite(text, tuple(judged.decisions()), (), compared=ComparedTexts(odds, self.comparer.fit))
+        return CheckedRewrite(
+            text, tuple(judged.decisions()), (), compared=ComparedTexts(odds, self.comparer.calibration)
+        )
 
     def _left(self) -> frozenset[int]:
         """The changed edits that are not undone as a whole."""

@@ -19,7 +19,7 @@ import numpy as np
 import typer
 
 from eirene.cli.terminal import say
-from eirene.gate.comparison import GateCalibration
+from eirene.gate.calibration import GateCalibration
 from eirene.gate.readings import PASSAGE_READINGS, PassageReadings
 from eirene.models.verifier.runtime import shipped_verifier
 from recipes.gate.fit import FOLDS, Array, fitted, held_out, limits_of, rows_of, signs
@@ -45,7 +45,9 @@ def main(
     rows, weights, sign = rows_of(differences, narrowness, limits), weights_of(train), signs()
     parts = [int(hashlib.sha256(pair.group.encode()).hexdigest(), 16) % FOLDS for pair in train]
     odds = held_out(rows, weights, sign, parts)
-    calibration = GateCalibration(NAME, tuple(odds[people].round(2)), tuple((-odds[people]).round(2)))
+    calibration = GateCalibration(
+        fit="", name=NAME, better=tuple(odds[people].round(2)), worse=tuple((-odds[people]).round(2))
+    )
     numbers = fitted(rows, weights, sign)
     show("train, held out", train, odds, calibration)
     if (data / "dev.jsonl").exists():

@@ -30,7 +30,7 @@ def labelled(path: Path, n: int = 30) -> Path:
 
 def test_a_threshold_is_fitted_and_used(run: Run, tmp_path: Path) -> None:
     rows, out = labelled(tmp_path / "rows.jsonl"), tmp_path / "out"
-    command = ("calibrate", rows, "--detectors", "rouge", "--draws", "100", "--out", out)
+    command = ("calibrate", "detectors", rows, "--detectors", "rouge", "--draws", "100", "--out", out)
     done = run(*command)
     assert done.code == 0 and "60 answers, 30 with the error, 30 questions" in done.out, done
     assert "not fitted: coverage: no labels" in done.err
@@ -54,8 +54,8 @@ def test_another_fit_is_another_signature(run: Run, tmp_path: Path) -> None:
     signatures = []
     for criterion in ("balanced", "error"):
         out = tmp_path / criterion
-        assert run("calibrate", rows, "--detectors", "rouge", "--draws", "50", "--criterion", criterion, "--out", out,
-                   "--json").code == 0  # fmt: skip
+        flags = ("--detectors", "rouge", "--draws", "50", "--criterion", criterion, "--out", out, "--json")
+        assert run("calibrate", "detectors", rows, *flags).code == 0
         file = out / "calibration.json"
         value = json.loads(file.read_text("utf-8"))
         value["errors"]["hallucination"]["threshold"] += criterion == "error"  # another fit, whatever the data
@@ -71,17 +71,21 @@ def test_what_cannot_be_used_is_refused_in_a_line(run: Run, tmp_path: Path) -> N
     assert_error(run("refine", given, "--detectors", "calibrated"), "with --calibration FILE")
     assert_error(run("refine", given, "--calibration", given), "is no calibration")
     assert_error(run("refine", given, "--calibration", tmp_path / "none.json"), "none.json")
-    assert_error(run("calibrate", few, "--out", out, "--folds", "1"), "folds must be from 2 to 100")
-    assert_error(run("calibrate", few, "--out", out, "--detectors", "rouges"), "unknown detector 'rouges'")
-    assert_error(run("calibrate", few, "--out", out, "--detectors", "calibrated"), "other detectors than `calibrated`")
-    refused = run("calibrate", few, "--out", out, "--detectors", "rouge")
+    command = ("calibrate", "detectors", few, "--out", out)
+    assert_error(run(*command, "--folds", "1"), "folds must be from 2 to 100")
+    assert_error(run(*command, "--detectors", "rouges"), "unknown detector 'rouges'")
+    assert_error(
+        run(*command, "--detectors", "calibrated"),
+        "other detectors than `calibrated`",
+    )
+    refused = run(*command, "--detectors", "rouge")
     assert refused.code == 2 and "6 answers with the error and 6 without, 20 of each are needed" in refused.err
     assert not (out / "calibration.json").exists()
 
 
 def test_a_file_that_nothing_uses_is_warned_of(run: Run, tmp_path: Path) -> None:
     rows, out = labelled(tmp_path / "rows.jsonl"), tmp_path / "out"
-    assert run("calibrate", rows, "--detectors", "rouge", "--draws", "50", "--out", out).code == 0
+    assert run("calibrate", "detectors", rows, "--detectors", "rouge", "--draws", "50", "--out", out).code == 0
     done = run("refine", write(tmp_path / "r.json", GIVEN), "--calibration", out / "calibration.json", "--json")
     assert done.code == 0 and "--calibration is not used" in done.err
 
@@ -96,7 +100,7 @@ def test_a_judge_is_calibrated_and_polled_once_beside_its_calibration(run: Run, 
     rows, out = labelled(tmp_path / "rows.jsonl", 20), tmp_path / "out"
     with LoopbackServer(judge) as server:
         flags = ("--judge", "openai:j", "--base-url", server.base_url)
-        done = run("calibrate", rows, "--detectors", "chainpoll", "--draws", "100", "--out", out, *flags)
+        done = run("calibrate", "detectors", rows, "--detectors", "chainpoll", "--draws", "100", "--out", out, *flags)
         assert done.code == 0 and "better than 0.5 of chainpoll" in " ".join(done.out.split()), done
         asked = server.calls
         both = ("--detectors", "chainpoll,calibrated", "--calibration", out / "calibration.json", *flags)
@@ -104,3 +108,25 @@ def test_a_judge_is_calibrated_and_polled_once_beside_its_calibration(run: Run, 
         assert server.calls == asked + 1
         other = run("score", rows, "--out", "-", *both, "--polls", "7")
     assert_error(other, "run it as it was then, or fit anew")
+
+
+def test_the_gate_is_calibrated_on_judged_rewrites_and_says_so_in_a_record(run: Run, tmp_path: Path) -> None:
+    passage = "Applications are open until 31 March. The fund pays at most 500 euros."
+    right, wrong = "You can apply until 31 March.", "You can apply until 30 June."
+    given = {"question": "Until when?", "context": [passage], "id": "other fields are passed over"}
+    better = {**given, "before": wrong, "after": right, "better": True}
+    worse = {**given, "before": right, "after": wrong, "better": False}
+    rows, out = write(tmp_path / "judged.jsonl", *[better] * 25, *[worse] * 5), tmp_path / "gate.json"
+    done = run("calibrate", "gate", rows, "--out", out, "--json")
+    assert done.code == 0 and json.loads(done.out)["0.05"] < 0.9, done
+    assert json.loads(done.out)["0.02"] is None  # (1 + 0) / 25 is more
+    assert_error(run("calibrate", "gate", rows, "--out", out), "exists already")
+    item = {"question": "Until when?", "answer": wrong, "context": [passage]}
+    record = run("refine", write(tmp_path / "item.json", item), "--json", "--calibration", out)
+    assert record.code == 0 and "25 better" in json.loads(out.read_text("utf-8"))["name"]
+    few = write(tmp_path / "few.jsonl", {**better, "better": "yes"})
+    assert_error(run("calibrate", "gate", few, "--out", tmp_path / "x"), "line 1: 'better' must be")
+    other = json.loads(out.read_text("utf-8")) | {"fit": "0"}
+    assert_error(
+        run("refine", tmp_path / "item.json", "--calibration", write(tmp_path / "o.json", other)), "another fit"
+    )

@@ -38,7 +38,7 @@ def test_the_digest_is_that_of_what_scores_hang_on() -> None:
 
 def test_what_is_no_calibration_is_refused(tmp_path: Path) -> None:
     wrong: list[tuple[dict[str, object], str]] = [
-        ({"format": "notes"}, "is no calibration; `eirene calibrate` writes one"),
+        ({"format": "notes"}, "is no calibration; `eirene calibrate detectors` writes one"),
         ({"version": 2}, "is a calibration of version 2, this release reads 1; fit it anew"),
         ({"seed": "3"}, "is no valid calibration"),
         ({"errors": {}}, "is no valid calibration"),

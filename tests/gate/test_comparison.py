@@ -15,7 +15,8 @@ from eirene.agent.loop import Loop
 from eirene.agent.settings import Settings
 from eirene.core.errors import EncoderError
 from eirene.core.records import Item, Record
-from eirene.gate.comparison import GateCalibration, better, parse_fit, shipped_fit
+from eirene.gate.calibration import GateCalibration
+from eirene.gate.comparison import better, parse_fit, shipped_fit
 from eirene.gate.readings import MOST_SENTENCES, PASSAGE_READINGS, PassageReadings
 from eirene.models.verifier.runtime import shipped_verifier
 from eirene.testing.parts import ScriptedRefiner
@@ -70,13 +71,13 @@ def test_what_a_passage_says_is_better_than_another_date_and_another_claim(readi
 
 
 def test_the_threshold_is_the_lowest_that_keeps_the_bound() -> None:
-    calibration = GateCalibration("made up", better=tuple(np.arange(1.0, 41.0)), worse=(0.5, 2.5))
+    calibration = GateCalibration(fit="", name="made up", better=tuple(np.arange(1.0, 41.0)), worse=(0.5, 2.5))
     at = calibration.threshold_for(0.05)  # from 1 on 40 are better and 1 is worse: (1 + 1) / 41
     assert at == pytest.approx(1 / (1 + np.exp(-1.0)))
     loose = calibration.threshold_for(0.1)  # from 0 on 42, 2 of them worse: (1 + 2) / 42
     assert loose == 0.5
     assert calibration.threshold_for(0.01) is None  # needs a hundred
-    assert GateCalibration("none", (), ()).threshold_for(0.5) is None
+    assert GateCalibration(fit="", name="none", better=(), worse=()).threshold_for(0.5) is None
 
 
 def test_the_shipped_threshold_keeps_its_risk_on_what_it_was_fitted_without() -> None:

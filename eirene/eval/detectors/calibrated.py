@@ -15,7 +15,7 @@ from eirene.eval.resources import Resources
 
 
 class Calibrated:
-    """A weighed sum of other detectors' log odds, as `eirene calibrate` fitted it.
+    """A weighed sum of other detectors' log odds, as `eirene calibrate detectors` fitted it.
 
     Score: sigmoid(log odds of an error - the fitted threshold), so that 0.5 is the threshold; raw `p_hallucination`
         and `p_coverage` are the probabilities without that shift. An error that was not fitted is unscored, and so is
@@ -35,7 +35,7 @@ class Calibrated:
             if version != fitted_to:
                 raise InputError(
                     f"the calibration was fitted to {name} of version {fitted_to or 'none'!r}, and here it is "
-                    f"{version or 'none'!r}; run it as it was then, or fit anew with `eirene calibrate`",
+                    f"{version or 'none'!r}; run it as it was then, or fit anew with `eirene calibrate detectors`",
                     field="calibration",
                 )
 
@@ -102,7 +102,9 @@ def _by_weight(calibration: Calibration, error: Error, found: Mapping[str, Score
     return [found[i.detector] for i in inputs]
 
 
-@detector("calibrated", needs=frozenset({"calibration"}), about="other detectors, weighed by `eirene calibrate`")
+@detector(
+    "calibrated", needs=frozenset({"calibration"}), about="other detectors, weighed by `eirene calibrate detectors`"
+)
 def _build(resources: Resources) -> Calibrated:
     calibration = resources.fitted
     if Calibrated.name in calibration.detectors:

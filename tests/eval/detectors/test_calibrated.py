@@ -107,7 +107,7 @@ def test_it_is_built_by_name_and_without_a_file_refused(tmp_path: Path) -> None:
     (tmp_path / "c.json").write_text(own.to_text(), "utf-8")
     rouge, found = build_detectors(["rouge", "calibrated"], Resources(calibration=str(tmp_path / "c.json")))
     assert own.digest in found.version and vars(found)["_detectors"]["rouge"] is rouge
-    with pytest.raises(InputError, match=r"needs a calibration: name a file made by `eirene calibrate`"):
+    with pytest.raises(InputError, match=r"needs a calibration: name a file made by `eirene calibrate detectors`"):
         build_detectors(["calibrated"], Resources())
 
 
