@@ -47,7 +47,6 @@ from eirene.feedback_model.sampling import draw_samples
 from eirene.gate import Verdict, judge, judge_comparison, unusable
 from eirene.gate.compared_edits import Comparer
 from eirene.gate.edits import CheckedRewrite, Rewrite, check_edits, comparer_for
-from eirene.gate.readings import MOST_SENTENCES
 from eirene.models.encoder.runtime import shipped_encoder
 from eirene.prompts.history import history_lines
 from eirene.refiners.base import Refiner, RefineTask
@@ -250,7 +249,7 @@ class Nodes:
     def _nothing_left(self, state: State, found: CheckedRewrite) -> str | None:
         """Why nothing of a checked rewrite is scored, or None where what is left of it is."""
         if found.compared is not None and found.compared.log_odds is None:
-            return f"the texts differ in more than the {MOST_SENTENCES} sentences that are compared"
+            return "the texts differ in more than is compared"
         said = describe_undone(found.undone)
         if not said:
             return None

@@ -17,7 +17,6 @@ from eirene.core.records import VOTED_MODES, BeforeAfter, ErrorInfo, Item, Recor
 from eirene.core.signature import canonical, digest, signature
 from eirene.core.usage import Usage
 from eirene.gate.checks.registry import CHECKS, VERSION
-from eirene.gate.comparison import shipped_fit
 from eirene.prompts.history import history_version
 from eirene.text.unicode import mend_surrogates
 
@@ -113,6 +112,8 @@ def _checks(parts: Parts, settings: Settings) -> str | None:
 
 def _comparison(parts: Parts) -> str:
     """8 hex digits of the fit and of what its threshold stands on."""
+    from eirene.gate.comparison import shipped_fit
+
     calibration = parts.gate_calibration or shipped_fit().calibration
     return digest([shipped_fit().digest, calibration.model_dump(mode="json")])[:8]
 

@@ -8,13 +8,16 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
 from eirene.gate.calibration import GateCalibration
-from eirene.gate.comparison import ComparisonFit
-from eirene.gate.readings import PassageReadings
 from eirene.text.cancellation import check_cancelled
 from eirene.text.edits import SentenceEdit
 from eirene.text.quoting import quoted
+
+if TYPE_CHECKING:
+    from eirene.gate.comparison import ComparisonFit
+    from eirene.gate.readings import PassageReadings
 
 COMPARISON = "comparison"
 """What a record calls it, beside the names of checks."""

@@ -22,9 +22,7 @@ from eirene.gate.checks.base import Asked, EditCase, Objection
 from eirene.gate.checks.registry import CHECKS, NamedCheck
 from eirene.gate.checks.sides import texts_compared
 from eirene.gate.compared_edits import COMPARISON, ComparedEdits, ComparedTexts, Comparer, EditReasons
-from eirene.gate.comparison import shipped_fit
 from eirene.gate.decisions import JudgedEdits, Reasons, Undo, mended_faults, without_errors
-from eirene.gate.readings import PassageReadings
 from eirene.text.cancellation import check_cancelled
 from eirene.text.edits import Rebuilt, SentenceEdit, sentence_edits, undone
 from eirene.text.language import unsupported_language
@@ -112,6 +110,9 @@ def comparer_for(
         return None
     if not any(text.strip() for text in given.arguments) or unsupported_language(rewrite.before, given.arguments):
         return None
+    from eirene.gate.comparison import shipped_fit
+    from eirene.gate.readings import PassageReadings
+
     fit = shipped_fit()
     readings = PassageReadings(rewrite.question, given.arguments, verifier)
     return Comparer(readings, fit, calibration or fit.calibration, risk)
