@@ -258,6 +258,8 @@ class Nodes:
         before = best_text(state)
         if found.text.strip() == before.strip():
             return f"no edit of the rewrite may stay: {said}"
+        if not found.text.strip():
+            return f"nothing of the answer would be left: {said}"
         tried = [r["candidate"] or "" for r in state.get("rounds", [])]
         return unusable(found.text, answer=item_of(state).answer, best=before, rejected=tried)
 

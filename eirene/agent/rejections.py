@@ -32,9 +32,9 @@ def undone_before(state: State) -> tuple[str, ...]:
 
 def describe_undone(undone: Sequence[EditDecision]) -> str:
     """The edits that may not stay, each with its reason, as a reader and a refiner are told; "" without any."""
-    said = [_undone(d) for d in undone[:_MOST_UNDONE]]
-    more = len(undone) - len(said)
-    return "; ".join(said) + (f"; and {more} more" if more else "")
+    said = list(dict.fromkeys(map(_undone, undone)))
+    more = len(said) - _MOST_UNDONE
+    return "; ".join(said[:_MOST_UNDONE]) + (f"; and {more} more" if more > 0 else "")
 
 
 def _undone(edit: EditDecision) -> str:

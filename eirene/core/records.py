@@ -180,8 +180,8 @@ class RewriteComparison(FrozenModel):
 
     @property
     def accepts(self) -> bool:
-        """Whether the rewrite is accepted."""
-        return self.threshold is not None and self.better >= self.threshold
+        """Whether the rewrite is accepted; one that is only as good, as with other white space, never is."""
+        return self.threshold is not None and self.better >= self.threshold and self.better > 0.5
 
 
 def _is_empty(value: object) -> bool:

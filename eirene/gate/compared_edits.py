@@ -13,7 +13,9 @@ from typing import TYPE_CHECKING
 from eirene.gate.calibration import GateCalibration
 from eirene.text.cancellation import check_cancelled
 from eirene.text.edits import SentenceEdit
+from eirene.text.matching import Span
 from eirene.text.quoting import quoted
+from eirene.verification.context import opposes
 
 if TYPE_CHECKING:
     from eirene.gate.comparison import ComparisonFit
@@ -117,8 +119,8 @@ class EditReasons:
     before: str
     after: str
 
-    def taken(self, edit: SentenceEdit) -> str:
-        """Why an edit stays: 'Changed "30 June" to "31 March", as passage 2 says'."""
+    def taken(self, edit: SentenceEdit, put_back: Sequence[int] = ()) -> str:
+        """Why an edit stays: 'Changed "30 June" to "31 March", as passage 2 says'. `put_back`: words of it that go."""
         old, new = self._old(edit), self._new(edit)
         if edit.kind == "moved":
             return f"Moved {quoted(new, _SHOWN)}"
@@ -126,7 +128,7 @@ class EditReasons:
             return f"Removed {quoted(old, _SHOWN)}{self._why_removed(old)}"
         if not old:
             return f"Added {quoted(new, _SHOWN)}{self._by(new)}"
-        was, now = self._words(edit)
+        was, now = self._words(edit, put_back)
         said = f"Changed {quoted(was, _SHOWN)} to {quoted(now, _SHOWN)}" if was and now else self._partly(was, now, new)
         return f"{said}{self._by(new)}"
 
@@ -147,13 +149,18 @@ class EditReasons:
             return f"Added {quoted(now, _SHOWN)}"
         return f"Removed {quoted(was, _SHOWN)}" if was else f"Reworded {quoted(new, _SHOWN)}"
 
-    def _words(self, edit: SentenceEdit) -> tuple[str, str]:
-        """The changed words of a sentence that mostly stays; else the whole of both."""
-        if not edit.mostly_stays or not edit.words:
+    def _words(self, edit: SentenceEdit, put_back: Sequence[int]) -> tuple[str, str]:
+        """The changed words of a sentence that mostly stays; else the whole of both.
+
+        From the first to the last, but where words between them may have been put back, one change after the other.
+        """
+        words = [word for k, word in enumerate(edit.words) if k not in put_back]
+        if not edit.mostly_stays or not words:
             return self._old(edit), self._new(edit)
-        words = edit.words
+        if put_back:
+            return _in_turn(self.before, [w.before for w in words]), _in_turn(self.after, [w.after for w in words])
         old, new = (words[0].before[0], words[-1].before[1]), (words[0].after[0], words[-1].after[1])
-        return self.before[slice(*old)].strip(" ,;"), self.after[slice(*new)].strip(" ,;")
+        return _in_turn(self.before, [old]), _in_turn(self.after, [new])
 
     def _by(self, sentence: str) -> str:
         claim = self.readings.of(sentence).claim
@@ -162,15 +169,19 @@ class EditReasons:
         return f", as passage {claim.evidence.source + 1} says"
 
     def _why_removed(self, old: str) -> str:
-        reading = self.readings.of(old)
-        if reading.claim is None:
+        claim = self.readings.of(old).claim
+        if claim is None or claim.supported >= _SAYS:
             return ""
-        if reading.claim.contradicted >= _SAYS and reading.claim.evidence is not None:
-            return f": passage {reading.claim.evidence.source + 1} says otherwise"
-        return ": no passage says it" if reading.claim.supported < _SAYS else ""
+        if claim.contradicted >= _SAYS and claim.evidence is not None and opposes(claim.evidence.text, old):
+            return f": passage {claim.evidence.source + 1} says otherwise"
+        return ": no passage says it"
 
     def _old(self, edit: SentenceEdit) -> str:
         return self.before[slice(*edit.before)].strip() if edit.before else ""
 
     def _new(self, edit: SentenceEdit) -> str:
         return self.after[slice(*edit.after)].strip() if edit.after else ""
+
+
+def _in_turn(text: str, spans: Sequence[Span]) -> str:
+    return " ... ".join(filter(None, (text[slice(*span)].strip(" ,;") for span in spans)))

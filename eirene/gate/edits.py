@@ -170,7 +170,7 @@ class _EditChecks:
             self.why.setdefault(n, []).append((COMPARISON, Objection(n, why)))
         text = self._rebuilt().text
         odds = self.comparer.log_odds(rewrite.before, text)
-        taken = {n: reasons.taken(self.edits[n]) for n in self._left()}
+        taken = {n: reasons.taken(self.edits[n], self.undo.get(n) or ()) for n in self._left()}
         judged = JudgedEdits(
             rewrite.before, rewrite.written, cleaned, self.edits, characters, self.undo, self.why, taken
         )

@@ -118,6 +118,8 @@ def judge_comparison(comparison: RewriteComparison, edits: Sequence[EditDecision
     shown = "; ".join(said[:_MOST_SAID]) + (f"; and {len(said) - _MOST_SAID} more" if len(said) > _MOST_SAID else "")
     if comparison.accepts:
         return Verdict(True, "comparison", f"{shown or 'the answer changed'} ({chance})")
+    if comparison.better <= 0.5:
+        return Verdict(False, "comparison", f"not better: {chance}")
     needed = f"{comparison.threshold:.2f} is needed for a risk of {comparison.risk:g}"
     return Verdict(False, "comparison", f"not surely better: {chance}, and {needed}")
 
@@ -272,7 +274,7 @@ def unusable(candidate: str, *, answer: str, best: str, rejected: Iterable[str])
 
     `answer` is the original, `best` the text that was to be rewritten.
     """
-    if not candidate.strip():
+    if not any(c.isalnum() for c in candidate) and any(c.isalnum() for c in best):
         return "the rewrite is empty"
     most = max(_TIMES * len(answer), len(answer) + _MORE)
     if len(candidate) > most:

@@ -99,6 +99,26 @@ def test_a_correction_is_shown_with_a_reason_that_names_the_passage() -> None:
     assert comparison.calibration == shipped_fit().calibration.name
 
 
+@pytest.mark.parametrize(
+    ("before", "written", "answer", "why"),
+    [
+        (WRONG, f"\U0001f600 {RIGHT}", RIGHT, 'Changed "30 June" to "31 March", as passage 1 says ('),
+        (WRONG.replace(". ", ".\r\n"), RIGHT.replace(". ", ".\r\n"), RIGHT.replace(". ", ".\r\n"), "passage 1 says"),
+        (f"{RIGHT} Dogs bark at cats in Berlin.", RIGHT, RIGHT, 'Removed "Dogs bark at cats in Berlin.": no passage'),
+        (RIGHT, RIGHT.replace(". ", ".\n"), RIGHT, "not better"),
+        (RIGHT, "...", RIGHT, "the rewrite is empty"),
+        (WRONG, "Hello.", WRONG, "nothing of the answer would be left"),
+    ],
+)
+def test_what_is_shown_and_why(before: str, written: str, answer: str, why: str) -> None:
+    record = refined(before, written, gate_risk=0.5)
+    assert record.answer == answer and why in record.why
+    (done,) = record.rounds
+    for edit in done.edits:
+        assert edit.before is None or edit.old == before[slice(*edit.before)]
+        assert edit.after is None or edit.new == written[slice(*edit.after)]
+
+
 def test_the_reverse_is_not_shown_and_nothing_of_the_answer_is_lost() -> None:
     record = refined(RIGHT, WRONG, gate_risk=0.1)
     assert (record.status, record.answer) == ("kept", RIGHT)
