@@ -195,9 +195,8 @@ class Nodes:
         checks, encoder = self.parts.checks, self.parts.encoder
         if checks and encoder is None:
             encoder = shipped_encoder()
-        verifier = self.parts.verifier
         comparer = self._comparer(rewrite) if checks else None
-        found = await asyncio.to_thread(check_edits, rewrite, checks, encoder, verifier, comparer)
+        found = await asyncio.to_thread(check_edits, rewrite, checks, encoder, comparer)
         edits = {"eirene.edits": len(found.decisions), "eirene.edits.undone": len(found.undone)}
         note(lambda: {**edits, "eirene.edits.mended": len(found.mended)})
         why = self._nothing_left(state, found)

@@ -133,7 +133,7 @@ def _flags(kind: Any, defaults: dict[str, Any]) -> Iterator[inspect.Parameter]:
     for parent in kind.__mro__[:-1]:  # a field with another default alone keeps what is told of its parent's
         hints |= {n: h for n, h in get_type_hints(parent, include_extras=True).items() if not _is_told(hints.get(n))}
     for field in fields(kind):
-        if not _is_told(hints[field.name]):  # nothing to tell of it: not for the command line
+        if not _is_told(hints[field.name]) or _has_no_flag(hints[field.name]):  # not for the command line
             continue
         default = defaults.get(field.name, inspect.Parameter.empty if field.default is MISSING else field.default)
         hint = _as_option(field.name, hints[field.name])
@@ -142,6 +142,10 @@ def _flags(kind: Any, defaults: dict[str, Any]) -> Iterator[inspect.Parameter]:
 
 def _is_told(hint: Any) -> bool:
     return get_origin(hint) is Annotated
+
+
+def _has_no_flag(hint: Any) -> bool:
+    return any(isinstance(entry, Setting) and entry.flag == "" for entry in get_args(hint))
 
 
 def _as_option(name: str, hint: Any) -> Any:
@@ -155,7 +159,7 @@ def _as_option(name: str, hint: Any) -> Any:
 
 @dataclass(kw_only=True)
 class LoopFlags(LoopSettings):
-    """A flag for each setting of the loop."""
+    """A flag for each setting of the loop that has one."""
 
     def settings(self, **fixed: Any) -> Settings:
         """The settings, `fixed` in place of flags; raises `InputError` that names the flag of what cannot be used."""

@@ -25,15 +25,17 @@ Critic = Literal["completeness", "hallucination", "both"]
 
 @dataclass(frozen=True, slots=True)
 class Setting:
-    """What people are told of a setting: its help, the group that it stands in, and its flag where that is another."""
+    """What people are told of a setting: its help, the group that it stands in, and its flag where that is another; ""
+    where it has none, and is set in Python alone.
+    """
 
     help: str
     group: str = "The loop"
     flag: str | None = None
 
     def flag_of(self, name: str) -> str:
-        """The flag of the setting of this name, such as `--max-rounds`."""
-        return self.flag or f"--{name.replace('_', '-')}"
+        """The flag of the setting of this name, such as `--max-rounds`; "" where it has none."""
+        return f"--{name.replace('_', '-')}" if self.flag is None else self.flag
 
 
 @dataclass(kw_only=True)
@@ -91,7 +93,7 @@ class LoopSettings:
     ] = "undo"
     when_gain_unmeasured: Annotated[
         Literal["accept", "keep"],
-        Setting("Accept a harmless rewrite whose gain cannot be measured, or keep the original.", "The gate"),
+        Setting("Accept a harmless rewrite whose gain cannot be measured, or keep the original.", flag=""),
     ] = "keep"
     judge_votes: Annotated[
         int,

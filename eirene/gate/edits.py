@@ -27,7 +27,6 @@ from eirene.text.cancellation import check_cancelled
 from eirene.text.edits import Rebuilt, SentenceEdit, sentence_edits, undone
 from eirene.text.language import unsupported_language
 from eirene.text.new_characters import CharacterEdit, without_new_characters
-from eirene.verification.context import ContextReader
 
 if TYPE_CHECKING:
     from eirene.models.encoder.runtime import Encodes
@@ -82,20 +81,18 @@ def check_edits(
     rewrite: Rewrite,
     checks: Sequence[NamedCheck],
     encoder: Encodes | None,
-    verifier: Verifier | None = None,
     comparer: Comparer | None = None,
 ) -> CheckedRewrite:
     """The rewrite with every edit undone that a check objects to; the same rewrite gives the same result.
 
     With a `comparer` (`comparer_for`) only the checks of form are asked, and the comparison judges the rest.
 
-    `encoder` compares sentences, `verifier` reads them against what was given; None for words alone. Neither is asked
-    about texts in a language that it cannot read.
+    `encoder` compares sentences; None for words alone. It is not asked about texts in a language that it cannot read.
     """
-    if comparer is None:
-        return _EditChecks(rewrite, checks, encoder, verifier).done()
-    own = [check for check in checks if check.of_form or check not in CHECKS]
-    return _EditChecks(rewrite, own, encoder, None, comparer).compared()
+    if comparer is not None:
+        checks = [check for check in checks if check.of_form or check not in CHECKS]
+    work = _EditChecks(rewrite, checks, encoder, comparer)
+    return work.done() if comparer is None else work.compared()
 
 
 def comparer_for(
@@ -142,7 +139,6 @@ class _EditChecks:
     rewrite: Rewrite
     checks: Sequence[NamedCheck]
     encoder: Encodes | None
-    verifier: Verifier | None = None
     comparer: Comparer | None = None
     undo: Undo = field(default_factory=dict)
     why: Reasons = field(default_factory=dict)
@@ -210,13 +206,6 @@ class _EditChecks:
         return None if unsupported_language(self.rewrite.before, given) else self.encoder
 
     @cached_property
-    def _reader(self) -> ContextReader | None:
-        given = self.rewrite.given
-        if self.verifier is None or self._read_by is None or given.source == "derived":
-            return None
-        return ContextReader(self.verifier, given.arguments)
-
-    @cached_property
     def _cleaned(self) -> tuple[str, tuple[CharacterEdit, ...]]:
         if all(check.name != "characters" for check in self.checks):
             return self.rewrite.written, ()
@@ -256,7 +245,6 @@ class _EditChecks:
             drafts=self.rewrite.drafts,
             is_judged=self.rewrite.is_judged,
             encoder=self._read_by,
-            reader=self._reader,
             history=self.rewrite.history,
         )
 

@@ -30,8 +30,9 @@ def settings_table() -> str:
     lines = ["| setting | flag | default | allowed | what it does |", "| --- | --- | --- | --- | --- |"]
     for name, field in Settings.model_fields.items():
         flag = next(entry for entry in field.metadata if isinstance(entry, Setting)).flag_of(name)
+        flag = f"`{flag}`" if flag else "none"
         default = f"`{field.default}`" if isinstance(field.default, str) else f"{field.default:g}"
-        lines.append(f"| `{name}` | `{flag}` | {default} | {allowed(field)} | {field.description} |")
+        lines.append(f"| `{name}` | {flag} | {default} | {allowed(field)} | {field.description} |")
     return "\n".join(lines)
 
 

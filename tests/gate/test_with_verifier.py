@@ -14,7 +14,7 @@ from tests.agent.loop import BAD, FAULTY, GOOD
 PASSAGE = "The ferry leaves Norby every day at nine. Dogs are not allowed on board. Tickets are sold on the pier."
 ANSWER = "The ferry leaves Norby every day at nine. Dogs are not allowed on board."
 REWRITE = "The ferry leaves Norby every day at nine. Dogs are allowed on board. Tickets are sold on the pier."
-ALONE: tuple[NamedCheck, ...] = tuple(check for check in CHECKS if check.name in ("verification", "support"))
+ALONE: tuple[NamedCheck, ...] = tuple(check for check in CHECKS if check.name == "support")
 
 
 def refined(*, with_verifier: bool) -> eirene.Record:

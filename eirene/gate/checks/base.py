@@ -16,7 +16,6 @@ from eirene.text.edits import SentenceEdit, WordEdit
 
 if TYPE_CHECKING:
     from eirene.models.encoder.runtime import Encodes
-    from eirene.verification.context import ContextReader
 
 
 @dataclass(frozen=True, slots=True)
@@ -40,9 +39,8 @@ class EditCase:
     `given`: arguments or passages; with source `derived` nothing was given. `asked`: what the text before is to be
     changed for. `drafts`: earlier texts (the original answer) whose words may come back. `is_judged`: a model will
     compare the texts, and so may tell a new fact from a false one. `encoder` is None where the texts are in a language
-    that it does not read; checks that need it then say nothing. `reader` reads claims against the given text; None
-    where nothing was given, and without a verifier. `question` is in its place (`Item.query`), `history` what was said
-    before it.
+    that it does not read; checks that need it then say nothing. `question` is in its place (`Item.query`), `history`
+    what was said before it.
     """
 
     question: str
@@ -54,7 +52,6 @@ class EditCase:
     drafts: tuple[str, ...] = ()
     is_judged: bool = False
     encoder: Encodes | None = None
-    reader: ContextReader | None = None
     history: str = ""
     _found: dict[Check, tuple[Objection, ...]] = field(default_factory=dict, repr=False, compare=False)
 

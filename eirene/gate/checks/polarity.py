@@ -6,16 +6,19 @@ An added sentence is compared with the given sentence that it is closest to.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator
 
-from eirene.gate.checks.base import EditCase, Objection
-from eirene.gate.checks.polarity_warrant import is_asked, is_given, is_weaker
-from eirene.text.clauses import clause_spans
+from eirene.gate.checks.base import Asked, EditCase, Objection
+from eirene.text.clauses import clause_spans, core_text
 from eirene.text.edits import SentenceEdit
 from eirene.text.language import other_language
-from eirene.text.polarity import Contradicts, PolarityTurn, contradicts, likeness, turns
+from eirene.text.matching import Span
+from eirene.text.polarity import Contradicts, PolarityTurn, contradicts, likeness, sign_turns, turns
+from eirene.text.polarity.mark_words import DENIES
 from eirene.text.polarity.marks import read_marks
 from eirene.text.polarity.nearest import Nearest, nearest_index
+from eirene.text.words import stems
 
 _ALIKE = 0.45
 """Least likeness of a reworded sentence to the one before: below, it is another sentence, judged as an added one."""
@@ -24,6 +27,20 @@ _CLAUSE = 3
 """Content words more on one side of a change than on the other: a clause came in or went, with marks of its own."""
 _MARGIN = 0.1
 """Given sentences that are alike within this much are equally near: one that agrees is enough."""
+_NARROW = 0.6
+"""Most of a sentence that a finding may span to be about the changed words, and not about the sentence."""
+_NEAR = 0.6
+"""Least likeness of a given sentence for its marks to decide."""
+_SIGNS = ("negation", "opposite")
+_NEGATIONS_ALIKE = 0.5, 0.03
+_OPPOSITES_ALIKE = 0.7, 0.03
+"""Least cosine of the closest given sentence, and least difference between the two wordings. On answers made of other
+people's words for an argument: of negations put in, 62 % are found to be none of the argument's, and 5 % pass; of those
+taken out 42 % and 20 %; of opposites 57 % and 4 %."""
+_MOST_GIVEN = 200
+"""Given sentences that are compared by meaning."""
+_JOINT = re.compile(r"[,;:]\s|\s(?:and|but|while|whereas|though|although)\s", re.IGNORECASE)
+_PROOFS = frozenset(["certain", "fact", "doubted", "endorsed", "judged", "all"])
 
 
 def polarity(case: EditCase, *, contradicts: Contradicts = contradicts) -> Iterator[Objection]:
@@ -48,13 +65,13 @@ def polarity(case: EditCase, *, contradicts: Contradicts = contradicts) -> Itera
 def _in_reworded(case: EditCase, number: int, edit: SentenceEdit) -> Iterator[Objection]:
     old, new = case.old(edit), case.new(edit)
     found = [(turn, _words(edit, turn)) for turn in turns(old, new)]
-    weaker = {n for turn, words in found for n in words if is_weaker(case, old, new, turn)}
+    weaker = {n for turn, words in found for n in words if _is_weaker(case, old, new, turn)}
     for turn, words in found:
         if turn.kind in _LEVELS and words and weaker.issuperset(words):
             continue
         if turn.kind == "attribution" and case.has_given:  # whose argument it is, the given text says
             continue
-        if _is_in_clause(case, edit, words, turn) or is_asked(case, edit, turn) or is_given(case, old, new, turn):
+        if _is_in_clause(case, edit, words, turn) or _is_asked(case, edit, turn) or _is_given(case, old, new, turn):
             continue
         yield Objection(number, f"{turn.why}; nothing asked for it", words or None, falsifies=True)
 
@@ -115,3 +132,97 @@ def _judged(index: Nearest, new: str) -> str | None:
             if not index.holds(word):
                 return word
     return None
+
+
+def _is_asked(case: EditCase, edit: SentenceEdit, turn: PolarityTurn) -> bool:
+    """Whether a finding or a note at the place asks for this turn."""
+    return any(_asks(case, edit, turn, asked) for asked in case.asked_at(edit))
+
+
+def _asks(case: EditCase, edit: SentenceEdit, turn: PolarityTurn, asked: Asked) -> bool:
+    assert edit.before is not None
+    start, end = edit.before
+    if turn.before and asked.end - asked.start <= _NARROW * (end - start):
+        first, last = turn.before[0] + start, turn.before[1] + start
+        if asked.start < last and first < asked.end:
+            return True
+    old, new = case.old(edit), case.new(edit)
+    if asked.edit and asked.edit.strip() in new and asked.edit.strip() not in old:
+        return True
+    return any(_carries(text, old, new, turn) for text in (asked.reason, asked.edit or "") if text)
+
+
+def _is_given(case: EditCase, old: str, new: str, turn: PolarityTurn) -> bool:
+    """Whether the given sentence that matches best has the new polarity, and not the old one.
+
+    By words; a negation or an opposite also by meaning, where the encoder clearly prefers the new wording.
+    """
+    if not case.given_texts or turn.kind == "attribution":
+        return False
+    index = nearest_index(case.given_texts)
+    found = [(share, text) for share, text in index.nearest(new) if share >= _NEAR]
+    if found:
+        decides = _part(found[0][1], _clause(new, turn.after)) if turn.kind in _SIGNS else found[0][1]
+        if _carries(decides, old, new, turn):
+            return True
+        if _carries(decides, new, old, turn):
+            return False
+    return turn.kind in _SIGNS and _means(case, old, new, turn, index)
+
+
+def _is_weaker(case: EditCase, old: str, new: str, turn: PolarityTurn) -> bool:
+    """Whether a proof, an "all" or a judgement went that no given text has: the claim is weaker, as it should be."""
+    if not case.given_texts or turn.kind not in _LEVELS or not turn.old:
+        return False
+    gone, come = _levels(old, turn) - _levels(new, turn), _levels(new, turn) - _levels(old, turn)
+    return bool(gone & _PROOFS) and not come & _PROOFS and not nearest_index(case.given_texts).holds(turn.old)
+
+
+def _means(case: EditCase, old: str, new: str, turn: PolarityTurn, index: Nearest) -> bool:
+    """Whether the given sentence closest in meaning is closer to the new wording than to the old one, and by how much.
+
+    An encoder hears a "not" better than it understands it: a negation may come only where that sentence denies
+    something too, and go only where it has none.
+    """
+    if case.encoder is None or not 0 < len(index.sentences) <= _MOST_GIVEN:
+        return False
+    pair = [core_text(_clause(old, turn.before)), core_text(_clause(new, turn.after))]
+    vectors = case.encoder.encode([*pair, *index.sentences])
+    alike = vectors[:2] @ vectors[2:].T
+    best = int(alike.max(axis=0).argmax())
+    least, margin = _OPPOSITES_ALIKE if turn.kind == "opposite" else _NEGATIONS_ALIKE
+    if alike[:, best].max() < least or alike[1, best] - alike[0, best] < margin:
+        return False
+    if turn.kind == "opposite":
+        return True
+    reading = read_marks(_part(index.sentences[best], pair[1]))
+    denies = any(m.kind == "negation" for m in reading.marks)
+    return not denies if turn.old else denies or any(w.stem in DENIES for w in reading.words)
+
+
+def _clause(sentence: str, mark: Span | None) -> str:
+    """The clause that a mark stands in; the sentence where it has none, or one clause."""
+    spans = clause_spans(sentence) if mark else ()
+    return next((sentence[a:b] for a, b in spans if mark and a <= mark[0] < b), sentence)
+
+
+def _part(given: str, said: str) -> str:
+    """The clause of a given sentence that speaks of what is said: its other clauses may deny something else."""
+    words = frozenset(stems(said))
+    return max(_JOINT.split(given), key=lambda part: len(words & frozenset(stems(part))))
+
+
+def _carries(text: str, old: str, new: str, turn: PolarityTurn) -> bool:
+    """Whether a text has a turned mark the new way and not the old way."""
+    if turn.kind in _SIGNS:
+        return bool(sign_turns(text, old)) and not sign_turns(text, new)
+    levels = {m.level for m in read_marks(text).marks if m.kind == turn.kind}
+    before, after = _levels(old, turn), _levels(new, turn)
+    if turn.new:
+        return bool(levels & ((after - before) or after)) and not levels & (before - after)
+    return turn.kind != "roles" and bool(before) and not levels & before
+
+
+def _levels(text: str, turn: PolarityTurn) -> set[str]:
+    """The levels of a turn's kind in a text."""
+    return {m.level for m in read_marks(text).marks if m.kind == turn.kind}

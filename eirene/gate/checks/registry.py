@@ -21,7 +21,6 @@ from eirene.gate.checks.shouting import shouting
 from eirene.gate.checks.specifics import specifics
 from eirene.gate.checks.support import support
 from eirene.gate.checks.talk import talk
-from eirene.gate.checks.verification import verification
 
 
 @dataclass(frozen=True, slots=True)
@@ -62,12 +61,11 @@ CHECKS: tuple[NamedCheck, ...] = (
     NamedCheck("polarity", polarity, "given", yields=True),
     NamedCheck("repetition", repetition, "always", "meaning", mended_repetition, yields=True),
     NamedCheck("support", support, "given", "meaning"),
-    NamedCheck("verification", verification, "given", "meaning"),
     NamedCheck("attribution", attribution, "given", "meaning"),
     NamedCheck("loss", loss, "never", "meaning"),
     NamedCheck("relevance", relevance, "never", "meaning"),
 )
 """The checks that ship, in the order in which they are asked."""
 
-VERSION = 10
+VERSION = 11
 """Goes up when the same edits may be judged otherwise; part of every signature."""

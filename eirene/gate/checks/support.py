@@ -1,7 +1,7 @@
-"""Support check: what an edit says is supported by the given text at least as well as what it replaces.
+"""Support check: what an edit says is supported by the arguments at least as well as what it replaces.
 
 Clause by clause, never by the best or the worst of the whole answer. A clause that an edit brings in must be supported
-by an argument or by the passages, or say again what it replaces, what a draft said or what was asked for. Words put
+by an argument, or say again what it replaces, what a draft said or what was asked for. Words put
 into a sentence must be supported as a clause is, or stand in a source.
 """
 
@@ -18,8 +18,7 @@ from numpy.typing import NDArray
 
 from eirene.alignment import Constants, align, load_constants
 from eirene.alignment.align import Logistic, frozen, is_small
-from eirene.alignment.comparison import passage_sentences
-from eirene.alignment.features import PROTOTYPES, measure
+from eirene.alignment.features import measure
 from eirene.gate.checks.base import EditCase, Objection
 from eirene.gate.checks.claims import Claim, Insertion, clauses_of, insertions_of, pieces_of, touching
 from eirene.text.cancellation import check_cancelled
@@ -36,7 +35,7 @@ if TYPE_CHECKING:
 Array = NDArray[np.float64]
 Vectors = NDArray[np.float32]
 
-ENOUGH = {"perspectives": 0.45, "context": 0.4}
+ENOUGH = 0.45
 """Probability from which a claim counts as supported, chosen on training data. About 95 of 100 arguments in other words
 reach it there (the encoder has seen those claims), 85 of ArgKP's crowd arguments, a few of 100 foreign sentences."""
 SURELY_NOT = 0.1
@@ -54,16 +53,20 @@ _SHOWN = 80
 
 
 def support(case: EditCase) -> Iterator[Objection]:
-    """Objects to claims of an edit that neither the given text nor anything else supports."""
-    if case.has_given and case.encoder is not None and any(text.strip() for text in case.given_texts):
+    """Objects to claims of an edit that neither an argument nor anything else supports."""
+    if _has_arguments(case) and case.encoder is not None and any(text.strip() for text in case.given_texts):
         yield from _SupportedEdits(case, case.encoder).objections()
 
 
 def supported_parts(case: EditCase, edit: SentenceEdit) -> tuple[str, ...]:
-    """The clauses, and their pieces, of an edit's new sentence that the given text supports, without openings."""
-    if not case.has_given or case.encoder is None or edit.after is None:
+    """The clauses, and their pieces, of an edit's new sentence that an argument supports, without openings."""
+    if not _has_arguments(case) or case.encoder is None or edit.after is None:
         return ()
     return tuple(claim.text for claim in _SupportedEdits(case, case.encoder).supported(*edit.after))
+
+
+def _has_arguments(case: EditCase) -> bool:
+    return case.given.source == "perspectives"
 
 
 @dataclass(frozen=True, eq=False)
@@ -95,8 +98,7 @@ class _SupportedEdits:
         found = [*clauses_of(self.case.after, start, end), *pieces_of(self.case.after, start, end)]
         claims = [c for c in found if c.text.strip() and not is_filler(c.text)]
         supported = self._supported([c.text for c in claims]) if claims else ()
-        enough = ENOUGH[self.case.given.source]
-        return [c for c, p in zip(claims, supported, strict=True) if p >= enough]
+        return [c for c, p in zip(claims, supported, strict=True) if p >= ENOUGH]
 
     def _foreign_pieces(self, start: int, end: int) -> Iterator[Claim]:
         for piece in pieces_of(self.case.after, start, end):
@@ -147,7 +149,7 @@ class _SupportedEdits:
             return None
         texts = [c.text for c in claims]
         supported = self._supported(texts)
-        needed = [SURELY_NOT if c.loose else ENOUGH[self.case.given.source] for c in claims]
+        needed = [SURELY_NOT if c.loose else ENOUGH for c in claims]
         open_ = [k for k in range(len(claims)) if supported[k] < needed[k]]
         if not open_:
             return None
@@ -156,9 +158,8 @@ class _SupportedEdits:
 
     def _supported(self, texts: Sequence[str]) -> Array:
         case = self.case
-        before = None if case.given.source == "context" else case.before
-        premises = premises_of(source=case.given.source, given=case.given_texts)
-        return ClaimSupport(case.question, self.encoder, before).probabilities(premises, texts)
+        arguments = tuple(dict.fromkeys(" ".join(text.split()) for text in case.given_texts if text.strip()))
+        return ClaimSupport(case.question, self.encoder, case.before).probabilities(arguments, texts)
 
     def _again(self, texts: Sequence[str], old: Sequence[str]) -> NDArray[np.float32]:
         """The highest cosine of each text with what may be said again."""
@@ -181,45 +182,35 @@ class _SupportedEdits:
         return frozenset(word for text in self.case.sources for word in stems(text))
 
 
-BY_ARGUMENTS = ("support", "says", "says_missing", "unknown", "question", "claimless", "own", "precision")
-BY_PASSAGES = ("support", "unknown", "question", "claimless", "own", "precision")
-
-# Fitted once: arguments on NPOV training answers and on ArgKP training topics (which the encoder was not trained on),
-# passages on RAGTruth answers, both against unsupported sentences of those sets and foreign ones of ten kinds, written
-# for it. benchmarks/fit_gate_support.py fits the like without ArgKP and with other weights: not these very numbers.
+# Fitted once, on NPOV training answers and on ArgKP training topics (which the encoder was not trained on), against
+# unsupported sentences of those sets and foreign ones of ten kinds, written for it.
 _ARGUMENTS = Logistic((7.49, -2.97, 6.76, 3.22, 5.45, -4.57, 7.55, 1.73), -10.4)
-_PASSAGES = Logistic((3.81, 0.1, 3.82, 0.89, 0.47, 5.4), -6.0)
-
-_NEAREST = 3
-"""The passages' sentences nearest to a claim: one claim may draw on several."""
 
 
 @dataclass(frozen=True, eq=False)
 class ClaimSupport:
-    """How surely given texts support claims, by the sentence encoder and by words; the verifier has its own check.
+    """How surely arguments support claims, by the sentence encoder and by words.
 
-    `before`: the text that a rewrite started from, for arguments; who says one that was missing there is more likely to
-    be supported by it than one who says something beside all of them. None for passages.
+    `before`: the text that a rewrite started from; who says an argument that was missing there is more likely to be
+    supported by it than one who says something beside all of them.
     """
 
     question: str
     encoder: Encodes
-    before: str | None
+    before: str
 
-    def probabilities(self, premises: Sequence[str], claims: Sequence[str]) -> Array:
-        """For each claim, without its opening ("Critics add that"), how likely the premises support it, in [0, 1]."""
-        if not claims or not premises:
+    def probabilities(self, arguments: Sequence[str], claims: Sequence[str]) -> Array:
+        """For each claim, without its opening ("Critics add that"), how likely an argument supports it, in [0, 1]."""
+        if not claims or not arguments:
             return np.zeros(len(claims))
-        if self.before is None:
-            return _PASSAGES(self.by_passages(premises, claims))
-        return _ARGUMENTS(self.by_arguments(premises, claims))
+        return _ARGUMENTS(self._measures(arguments, claims))
 
     @cached_property
     def _constants(self) -> Constants:
         return load_constants()
 
-    def by_arguments(self, arguments: Sequence[str], claims: Sequence[str]) -> Vectors:
-        """The measures `BY_ARGUMENTS` of each claim, [n, 8]."""
+    def _measures(self, arguments: Sequence[str], claims: Sequence[str]) -> Vectors:
+        """What `_ARGUMENTS` weighs of each claim, [n, 8]."""
         found = measure(
             arguments,
             claims,
@@ -230,7 +221,7 @@ class ClaimSupport:
             said=np.zeros((len(arguments), len(claims)), np.bool_),
         )
         says = self._constants.says(found.says())
-        missing = align(arguments, self.before or "", self.encoder, question=self.question).p_missing
+        missing = align(arguments, self.before, self.encoder, question=self.question).p_missing
         words = _GivenWords.of(tuple(arguments), self.question)
         best = found.closeness.argmax(axis=0)
         own = [stems(claim) for claim in claims]
@@ -245,29 +236,6 @@ class ClaimSupport:
             [words.shared(claim, [int(a)]) for claim, a in zip(own, best, strict=True)],
         )
         return np.stack([np.asarray(c, np.float32) for c in columns], axis=-1)
-
-    def by_passages(self, sentences: Sequence[str], claims: Sequence[str]) -> Vectors:
-        """The measures `BY_PASSAGES` of each claim, [n, 6]."""
-        words = _GivenWords.of(tuple(sentences), self.question)
-        cosine = self.encoder.encode(sentences) @ self.encoder.encode(claims).T
-        nearest = np.argsort(-cosine, axis=0, kind="stable")[:_NEAREST]
-        own = [stems(claim) for claim in claims]
-        precision = [words.shared(claim, rows.tolist()) for claim, rows in zip(own, nearest.T, strict=True)]
-        said = self.encoder.encode(claims)
-        prototype = self._prototypes(said)
-        support = cosine.max(axis=0)
-        columns = (
-            support,
-            [words.unknown(claim) for claim in own],
-            self._question(claims),
-            self._constants.claimless(np.stack([prototype, support], axis=-1)),
-            self._own(sentences, claims).max(axis=0),
-            precision,
-        )
-        return np.stack([np.asarray(c, np.float32) for c in columns], axis=-1)
-
-    def _prototypes(self, said: Vectors) -> Vectors:
-        return np.asarray((said @ self.encoder.encode(PROTOTYPES).T).max(axis=1), np.float32)
 
     def _question(self, claims: Sequence[str]) -> Vectors:
         return np.asarray(self.encoder.encode(claims) @ self.encoder.encode([self.question])[0], np.float32)
@@ -313,11 +281,3 @@ def _given_words(*, given: tuple[str, ...], question: str) -> _GivenWords:
     texts = tuple(frozenset(stems(text)) for text in given)
     asked = frozenset(stems(question))
     return frozen(_GivenWords(texts, asked, asked.union(*texts)))
-
-
-@memoised(16, small=is_small)
-def premises_of(*, source: str, given: tuple[str, ...]) -> tuple[str, ...]:
-    """What may support a claim: the arguments, or all sentences of the passages; blank ones left out."""
-    if source == "context":
-        return passage_sentences(given)
-    return tuple(dict.fromkeys(" ".join(text.split()) for text in given if text.strip()))
