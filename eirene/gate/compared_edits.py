@@ -78,10 +78,12 @@ class ComparedEdits:
         """The standing edits without which the text is more likely the better one.
 
         Where the whole is surely better, only those of which that is sure, too: a correction is one thing, and its
-        parts seldom better each by itself.
+        parts seldom better each by itself. What is put in stays where anything is taken out: it may say the same.
         """
         if len(standing) > _MOST_EDITS:
             return frozenset()
+        if any(self.edits[n].kind == "removed" for n in standing):
+            standing = frozenset(n for n in standing if self.edits[n].kind != "added")
         gone = self._found(standing, frozenset(), least=_SURE)
         return gone if self._stands(gone) else self._found(standing, gone, least=0.0)
 

@@ -8,6 +8,7 @@ exchanging the texts turns its sign.
 from __future__ import annotations
 
 import math
+import re
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
@@ -33,6 +34,8 @@ PASSAGE_READINGS = (
     "values not given",
     "words held in all",
     "passages said",
+    "to the question",
+    "answer said",
     "said again",
     "alike sentences",
     "length",
@@ -41,9 +44,10 @@ PASSAGE_READINGS = (
 
 *words held*: the share of the words that the passages have, and their number *in all*. *support*, *contradiction*: the
 verifier's. *values not given*: numbers, dates, names, quotations that neither passages nor question have. *passages
-said*: how much of what bears on the question in the passages the text says. *said again*: the share of three words in
-a row that the text had already. *alike sentences*: those that mean what another one means. *length*: the logarithm of
-the number of words.
+said*: how much of what bears on the question in the passages the text says. *to the question*: how near the sentence is
+that is nearest to it; *answer said*: the same among those with a date, number or name, where the question asks for one.
+*said again*: the share of three words in a row that the text had already. *alike sentences*: those that mean what
+another one means. *length*: the logarithm of the number of words.
 """
 _PRIOR = 5.0
 """Words of an ordinary sentence that each text is given besides: a share of two words is no share of twenty."""
@@ -54,6 +58,12 @@ _ALIKE = 0.88
 """Cosine from which two sentences of a text mean the same."""
 _NEAR = 8.0
 """How much more a sentence of a passage counts that is nearer to the question: an exponent, times the cosine."""
+_ASKED = (
+    (re.compile(r"\b(?:when|what (?:year|date|day|month))\b", re.IGNORECASE), frozenset({"date", "number"})),
+    (re.compile(r"\bhow (?:many|much|long|old|far|tall|big|often)\b", re.IGNORECASE), frozenset({"number", "date"})),
+    (re.compile(r"\b(?:who|whose|whom|where|which|what)\b", re.IGNORECASE), frozenset({"name"})),
+)
+"""What questions ask for: the kinds of specifics of which an answer has one."""
 MOST_SENTENCES = 400
 """Sentences that two texts may differ in; past them nothing is read."""
 
@@ -110,6 +120,8 @@ class PassageReadings:
             "values not given": sum(r.unknown for r in read),
             "words held in all": sum(r.words * r.held for r in read) / 50.0,
             "passages said": self._said(whole),
+            "to the question": self._nearness(whole),
+            "answer said": self._nearness([s for s in whole if self._may_answer(s)]),
             "said again": _said_again(whole),
             "alike sentences": self._alike(own, whole),
             "length": math.log1p(sum(len(lower_words(sentence)) for sentence in whole)),
@@ -142,6 +154,18 @@ class PassageReadings:
             return 0.0
         vectors = self.reader.encoder.encode(list(sentences))
         return float(self._bearing @ ((self.reader.vectors @ vectors.T).max(axis=1) > _SAID))
+
+    def _nearness(self, sentences: Sequence[str]) -> float:
+        """The cosine of the question with the nearest of the sentences; 0 without any."""
+        if not sentences:
+            return 0.0
+        return float((self.reader.encoder.encode(list(sentences)) @ self._question).max())
+
+    def _may_answer(self, sentence: str) -> bool:
+        """Whether a sentence has what the question asks for: a date, a number, a name that it has not itself."""
+        kinds = next((kinds for asked, kinds in _ASKED if asked.search(self.question)), frozenset())
+        mentions = (m for m in specifics_index(sentence).mentions if m.kind in kinds)
+        return not kinds or any(not self._given[-1].holds(mention) for mention in mentions)
 
     def _alike(self, own: Sequence[str], whole: Sequence[str]) -> float:
         """How many sentences of the text's own mean what another one of it means."""

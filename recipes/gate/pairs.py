@@ -51,7 +51,7 @@ def _pair(row: dict[str, Any]) -> AnswerPair:
 
 
 def harmed(pairs: Sequence[AnswerPair], *, seed: int) -> Iterator[AnswerPair]:
-    """For each correction up to three worse texts made of it: the correction is the better one."""
+    """For each correction up to four worse texts made of it: the correction is the better one."""
     texts = [sentence.text for pair in pairs for sentence in split_sentences(pair.better) if len(sentence.text) > 40]
     for pair in pairs:
         rng = random.Random(f"{seed}:{pair.id}")
@@ -81,6 +81,9 @@ def _structural(
     pair: AnswerPair, own: Sequence[str], others: Sequence[str], rng: random.Random
 ) -> Iterator[tuple[str, str]]:
     """The text with a sentence twice, and with a sentence of another answer; a longer one without one of its own."""
+    if len(own) > 1:
+        lost = rng.randrange(len(own))
+        yield "lost", " ".join(text for n, text in enumerate(own) if n != lost)
     yield "twice", f"{pair.better} {rng.choice(own)}"
     place = rng.randrange(len(own) + 1)
     yield "foreign", " ".join([*own[:place], rng.choice(others), *own[place:]])
