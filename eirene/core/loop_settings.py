@@ -82,7 +82,7 @@ class LoopSettings:
         Setting("How much worse an error score in [0, 1] may get before a rewrite counts as harm.", "The gate"),
     ] = 0.02
     min_gain: Annotated[
-        float, Ge(0), Le(1), Setting("How much better one error score must get, as a difference.", "The gate")
+        float, Ge(0), Le(1), Setting("How much better one error score must get, as a difference.", flag="")
     ] = 0.02
     partial: Annotated[
         Literal["undo", "reject"],

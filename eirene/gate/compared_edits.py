@@ -27,6 +27,8 @@ _TURNS = 3
 """Times that edits are undone before the whole is taken as it stands."""
 _SURE = 2.0
 """Log-odds from which it is sure that a text is better without an edit."""
+_MOST_GONE = -1.1
+"""Difference of the logarithms of the words: two in three are gone."""
 _MOST_EDITS = 60
 """Edits that are judged one by one; of more only the whole is compared."""
 _SHOWN = 80
@@ -46,6 +48,20 @@ class Comparer:
     def accepts(self, log_odds: float) -> bool:
         """Whether so surely better a text is accepted at the risk."""
         return self.calibration.recorded(log_odds, self.risk).accepts
+
+    def drops(self, before: str, after: str) -> bool:
+        """Whether most of the answer is gone, and no more of what bears on the question in the passages is said.
+
+        No fit tells a fragment from an answer that was freed of what nobody asked for.
+        """
+        from eirene.gate.readings import PASSAGE_READINGS
+
+        try:
+            found, _ = self.readings.differences(before, after)
+        except ValueError:
+            return False
+        differences = dict(zip(PASSAGE_READINGS, found, strict=True))
+        return bool(differences["length"] < _MOST_GONE and differences["passages said"] <= 0.0)
 
     def log_odds(self, before: str, after: str) -> float | None:
         """Log-odds that `after` is the better one; None where the texts differ in more than can be read."""
@@ -87,12 +103,17 @@ class ComparedEdits:
         gone = self._found(standing, frozenset(), least=_SURE)
         return gone if self._stands(gone) else self._found(standing, gone, least=0.0)
 
-    def makes_worse(self) -> bool:
-        """Whether the rewrite as a whole is likely the worse text.
+    def against(self, gone: frozenset[int]) -> str | None:
+        """Why no edit is taken, whatever of the others is `gone`; None where the rest may be.
 
-        Then no part of it is taken: the parts that look better in the reverse of a person's correction are chance.
+        Of a rewrite that is likely the worse text no part is: the parts that look better in the reverse of a person's
+        correction are chance.
         """
-        return (self.comparer.log_odds(self.before, self.rebuilt(frozenset())) or 0.0) < 0.0
+        if (self.comparer.log_odds(self.before, self.rebuilt(frozenset())) or 0.0) < 0.0:
+            return "as a whole, the rewrite makes the answer worse"
+        if self.comparer.drops(self.before, self.rebuilt(gone)):
+            return "most of the answer would be gone, and nothing more of the passages said"
+        return None
 
     def _found(self, standing: frozenset[int], gone: frozenset[int], *, least: float) -> frozenset[int]:
         for _ in range(_TURNS):

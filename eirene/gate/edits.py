@@ -159,10 +159,11 @@ class _EditChecks:
         rewrite, (cleaned, characters) = self.rewrite, self._cleaned
         reasons = EditReasons(self.comparer.readings, rewrite.before, cleaned)
         edits = ComparedEdits(self.comparer, rewrite.before, self.edits, self._without)
-        makes_worse, gone = edits.makes_worse(), edits.worse(self._left())
-        for n in sorted(self._left() if makes_worse else gone):
+        gone = edits.worse(self._left())
+        against = edits.against(gone)
+        for n in sorted(gone if against is None else self._left()):
             self.undo[n] = None
-            why = reasons.undone(self.edits[n]) if n in gone else "as a whole, the rewrite makes the answer worse"
+            why = reasons.undone(self.edits[n]) if n in gone else against or ""
             self.why.setdefault(n, []).append((COMPARISON, Objection(n, why)))
         text = self._rebuilt().text
         odds = self.comparer.log_odds(rewrite.before, text)

@@ -51,7 +51,7 @@ def _pair(row: dict[str, Any]) -> AnswerPair:
 
 
 def harmed(pairs: Sequence[AnswerPair], *, seed: int) -> Iterator[AnswerPair]:
-    """For each correction up to six worse texts made of it: the correction is the better one."""
+    """For each correction up to four worse texts made of it: the correction is the better one."""
     texts = [sentence.text for pair in pairs for sentence in split_sentences(pair.better) if len(sentence.text) > 40]
     for pair in pairs:
         rng = random.Random(f"{seed}:{pair.id}")
@@ -87,8 +87,3 @@ def _structural(
     yield "twice", f"{pair.better} {rng.choice(own)}"
     place = rng.randrange(len(own) + 1)
     yield "foreign", " ".join([*own[:place], rng.choice(others), *own[place:]])
-    words = rng.choice(own).split()
-    yield "fragment", " ".join(words[: rng.randrange(1, max(2, len(words) // 2))]).rstrip(" ,;:.") + "."
-    given = [s.text for text in pair.passages for s in split_sentences(text) if len(s.text.split()) > 4]
-    if given:
-        yield "elsewhere", rng.choice(given)

@@ -18,9 +18,9 @@ def config(tmp_path: Path, text: str) -> Path:
 
 
 def test_a_file_may_hold_flags_and_given_flags_win(run: Run, tmp_path: Path) -> None:
-    path = config(tmp_path, 'samples = 6\nmax-rounds = 3\nmin_gain = 0.5\nstop = "exact"\njson = true\nseed = 1')
+    path = config(tmp_path, 'samples = 6\nmax-rounds = 3\ngate_risk = 0.3\nstop = "exact"\njson = true\nseed = 1')
     record = run("refine", ROW, "--seed", "2", "--config", path).record
-    assert {"n:6", "rounds:3", "stop:exact", "seed:2", "gate:0.05/0.02/0.5/keep"} <= set(record["signature"].split("|"))
+    assert {"n:6", "rounds:3", "stop:exact", "seed:2", "gate:0.3/0.02/0.02/keep"} <= set(record["signature"].split("|"))
 
 
 def test_flags_of_other_commands_are_passed_over(run: Run, tmp_path: Path) -> None:

@@ -74,7 +74,7 @@ def test_each_setting_is_a_flag_and_an_error_names_it(run: Run) -> None:
     assert [field.name for field in fields(LoopFlags)] == list(Settings.model_fields)
     assert LoopFlags().settings() == Settings()
     row = EXAMPLES / "no-error.json"
-    assert_error(run("refine", row, "--min-gain", "2"), "--min-gain must be less than or equal to 1, got 2")
+    assert_error(run("refine", row, "--tolerance", "2"), "--tolerance must be less than or equal to 1, got 2")
     assert_error(run("refine", row, "--item-deadline", "0"), "--item-deadline must be greater than 0, got 0")
     record = run("refine", row, "--after-accept", "continue", "--json").record
     assert "|after:continue|" in record["signature"]

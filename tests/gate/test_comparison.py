@@ -20,6 +20,7 @@ from eirene.gate.comparison import better, parse_fit, shipped_fit
 from eirene.gate.readings import MOST_SENTENCES, PASSAGE_READINGS, PassageReadings
 from eirene.models.verifier.runtime import shipped_verifier
 from eirene.testing.parts import ScriptedRefiner
+from tests.rows import each
 
 PASSAGES = (
     "Applications for the garden grant are open until 31 March. The fund pays at most 500 euros for each garden.",
@@ -99,15 +100,16 @@ def test_a_correction_is_shown_with_a_reason_that_names_the_passage() -> None:
     assert comparison.calibration == shipped_fit().calibration.name
 
 
-@pytest.mark.parametrize(
-    ("before", "written", "answer", "why"),
+@each(
+    "before, written, answer, why",
     [
         (WRONG, f"\U0001f600 {RIGHT}", RIGHT, 'Changed "30 June" to "31 March", as passage 1 says ('),
         (WRONG.replace(". ", ".\r\n"), RIGHT.replace(". ", ".\r\n"), RIGHT.replace(". ", ".\r\n"), "passage 1 says"),
         (f"{RIGHT} Dogs bark at cats in Berlin.", RIGHT, RIGHT, 'Removed "Dogs bark at cats in Berlin.": no passage'),
         (RIGHT, RIGHT.replace(". ", ".\n"), RIGHT, "not better"),
         (RIGHT, "...", RIGHT, "the rewrite is empty"),
-        (WRONG, "Hello.", WRONG, "nothing of the answer would be left"),
+        (WRONG, "Hello.", WRONG, "most of the answer would be gone"),
+        (RIGHT, "The grant.", RIGHT, "most of the answer would be gone"),
     ],
 )
 def test_what_is_shown_and_why(before: str, written: str, answer: str, why: str) -> None:
