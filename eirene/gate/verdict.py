@@ -264,6 +264,8 @@ def _shown(score: Score) -> str:
     return f"unscored ({score.unscored})" if isinstance(score, Unscored) else f"{value:.2f}"
 
 
+_OF_THE_PROMPT = ("The criticism, by sentence:", "The answer is not complete.")
+"""Words of the prompt of mode fine-grained (`eirene/prompts/refine_fine_grained.md`) that small models copy."""
 _TIMES, _MORE = 4, 4_000
 """A rewrite may have so many times the characters of the answer, or so many more: a model that runs on would have the
 detectors read for minutes what nobody wants to read."""
@@ -283,7 +285,13 @@ def unusable(candidate: str, *, answer: str, best: str, rejected: Iterable[str])
         return "the refiner returned the text unchanged"
     if any(candidate.strip() == r.strip() for r in rejected):
         return "the rewrite repeats one that was already rejected"
-    # Only a text that does not share it with the original: an answer about refusals may well begin so.
+    return _no_rewrite(candidate, best)
+
+
+def _no_rewrite(candidate: str, best: str) -> str | None:
+    """Why a reply is something else than a rewrite; what the original has, too, tells nothing."""
     if opens_as_refusal(candidate) and not opens_as_refusal(best):
         return "the reply is a refusal, not a rewrite"
+    if any(words in candidate and words not in best for words in _OF_THE_PROMPT):
+        return "the reply copies the criticism, and is no rewrite"
     return None

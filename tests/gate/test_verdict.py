@@ -226,6 +226,8 @@ def test_some_replies_are_rejected_before_they_are_scored() -> None:
          "the rewrite has 8001 characters; for an answer of 2000 at most 8000 are read"),
         (refusal, "a", "a", [], "the reply is a refusal, not a rewrite"),
         (refusal, refusal, refusal + " It is late.", [], None),
+        ("The criticism, by sentence:\nSentence 1: no.", "a", "a", [],
+         "the reply copies the criticism, and is no rewrite"),
     ]:  # fmt: skip
         assert unusable(candidate, answer=answer, best=best, rejected=rejected) == why, candidate[:50]
 
