@@ -69,10 +69,7 @@ class JudgedRewrite(FrozenModel):
 
 
 def judged_rewrites(rows: Iterable[tuple[str, Any]]) -> Iterator[JudgedRewrite]:
-    """Rows, each with its place, as judged rewrites; raises `InputError` that names the place and the field.
-
-    Other fields of a row (`id`, `meta`) are passed over.
-    """
+    """Rows, each with its place, without other fields; raises `InputError` that names the place and the field."""
     names = set(JudgedRewrite.model_fields)
     for where, row in rows:
         if not isinstance(row, dict):

@@ -57,11 +57,10 @@ class Comparer:
         from eirene.gate.readings import PASSAGE_READINGS
 
         try:
-            found, _ = self.readings.differences(before, after)
+            found = dict(zip(PASSAGE_READINGS, self.readings.differences(before, after)[0], strict=True))
         except ValueError:
             return False
-        differences = dict(zip(PASSAGE_READINGS, found, strict=True))
-        return bool(differences["length"] < _MOST_GONE and differences["passages said"] <= 0.0)
+        return bool(found["length"] < _MOST_GONE and found["passages said"] <= 0.0)
 
     def log_odds(self, before: str, after: str) -> float | None:
         """Log-odds that `after` is the better one; None where the texts differ in more than can be read."""
@@ -73,9 +72,7 @@ class Comparer:
 
 @dataclass(frozen=True, slots=True)
 class ComparedTexts:
-    """What was found of a rewrite as it stands: log-odds of its being the better one, None where that is too much to
-    read, and the calibration.
-    """
+    """Log-odds of a rewrite as it stands, None where the texts differ in too much, and what thresholds stand on."""
 
     log_odds: float | None
     calibration: GateCalibration
