@@ -139,7 +139,7 @@ def test_a_rewrite_after_a_useless_one_is_still_measured_by_the_re_vote() -> Non
 
     record = refine(
         {**PASSAGES, "context": ["Trams are loud. Buses are cheap."]},
-        backend=ScriptedChatModel(reply), critic="hallucination", samples=3,
+        backend=ScriptedChatModel(reply), critic="hallucination", samples=3, gate_risk=0.2,
     )  # fmt: skip
     assert [r.candidate for r in record.rounds] == [ORIGINAL, "Trams are loud. Buses are cheap."]
     assert record.status == "accepted", record.why
