@@ -51,12 +51,9 @@ class Attempt(FrozenModel):
         """The text to be scored; None where there is none, or none that is worth it."""
         return None if self.unusable else self.candidate
 
-    def with_edits(self, checked: CheckedRewrite, *, risk: float) -> Self:
-        """After the checks: without the edits that were undone, and compared at a risk (`Settings.gate_risk`)."""
-        found, texts = self.with_decisions(checked), checked.compared
-        if texts is not None and texts.log_odds is not None:
-            comparison = texts.calibration.recorded(texts.log_odds, risk)
-            found = found.model_copy(update={"comparison": comparison})
+    def with_edits(self, checked: CheckedRewrite) -> Self:
+        """After the checks: without the edits that were undone, and compared."""
+        found = self.with_decisions(checked).model_copy(update={"comparison": checked.comparison})
         if checked.text == self.candidate:
             return found
         return found.model_copy(update={"candidate": checked.text, "written": self.candidate})

@@ -200,9 +200,7 @@ class Nodes:
         edits = {"eirene.edits": len(found.decisions), "eirene.edits.undone": len(found.undone)}
         note(lambda: {**edits, "eirene.edits.mended": len(found.mended)})
         why = self._nothing_left(state, found)
-        if why is not None:
-            return attempt.refused(found, why).in_state()
-        return attempt.with_edits(found, risk=self.settings.gate_risk).in_state()
+        return (attempt.with_edits(found) if why is None else attempt.refused(found, why)).in_state()
 
     async def rescore(self, state: State, meter: Meter) -> Json:
         """Scores the rewrite, the original and the best text so far."""
@@ -247,7 +245,7 @@ class Nodes:
 
     def _nothing_left(self, state: State, found: CheckedRewrite) -> str | None:
         """Why nothing of a checked rewrite is scored, or None where what is left of it is."""
-        if found.compared is not None and found.compared.log_odds is None:
+        if found.too_long:
             return "the texts differ in more than is compared"
         said = describe_undone(found.undone)
         if not said:

@@ -14,7 +14,7 @@ from eirene.agent.state import Json, Parts, State, load_scores
 from eirene.agent.thinking import with_thinking
 from eirene.core.errors import EireneError, InputError
 from eirene.core.records import VOTED_MODES, BeforeAfter, ErrorInfo, Item, Record, Round, Status, found_ids
-from eirene.core.signature import canonical, digest, signature
+from eirene.core.signature import canonical, signature
 from eirene.core.usage import Usage
 from eirene.gate.checks.registry import CHECKS, VERSION
 from eirene.prompts.history import history_version
@@ -106,16 +106,11 @@ def _checks(parts: Parts, settings: Settings) -> str | None:
         return None
     named = str(VERSION) if parts.checks is CHECKS else "+".join(check.name for check in parts.checks)
     if parts.verifier is not None:
-        named += f"+verifier={parts.verifier.digest}+comparison={_comparison(parts)}"
+        from eirene.gate.comparison import shipped_fit
+
+        calibration = parts.gate_calibration or shipped_fit().calibration
+        named += f"+verifier={parts.verifier.digest}+comparison={calibration.digest}"
     return named if settings.partial == "undo" else f"{named}/{settings.partial}"
-
-
-def _comparison(parts: Parts) -> str:
-    """8 hex digits of the fit and of what its threshold stands on."""
-    from eirene.gate.comparison import shipped_fit
-
-    calibration = parts.gate_calibration or shipped_fit().calibration
-    return digest([shipped_fit().digest, calibration.model_dump(mode="json")])[:8]
 
 
 def record_outcome(record: Record) -> dict[str, Any]:

@@ -50,34 +50,35 @@ RISKS = (0.02, 0.05, 0.1, 0.2)
 def gate(data: Judged, *, out: File, force: flags.Force = False, as_json: flags.FiguresAsJson = False) -> None:
     """Find the gate's threshold on rewrites that you judged, for --calibration FILE: passages only."""
     with output():
+        from eirene.core.usage import Usage
+        from eirene.core.validation import validated
         from eirene.data.json_rows import read_source
         from eirene.data.output import check_output, write_text
-        from eirene.gate.calibration import calibrated, judged_rewrites
-        from eirene.gate.comparison import shipped_fit
-        from eirene.gate.readings import PassageReadings
+        from eirene.gate.calibration import JudgedRewrite
+        from eirene.gate.comparison import calibrate_gate
         from eirene.models.verifier.runtime import shipped_verifier
 
         check_output(out, force=force)
-        rows = list(judged_rewrites((row.where, row.data) for row in read_source(data).rows()))
-        fit, verifier, odds = shipped_fit(), shipped_verifier(), []
-        for row in rows:
-            differences = PassageReadings(row.question, row.context, verifier).differences(row.before, row.after)
-            odds.append((row.better, fit.log_odds(*differences)))
-        found = calibrated(odds, fit=fit.digest, name="standard input" if data == "-" else Path(data).name)
+        rows = [(row.where, validated(JudgedRewrite, row.data, where=row.where)) for row in read_source(data).rows()]
+        name = "standard input" if data == "-" else Path(data).name
+        with watch(len(rows), "reading") as progress:
+            count = lambda row: progress.add("better" if row.better else "worse", Usage())  # noqa: E731
+            found = calibrate_gate(rows, shipped_verifier(), name=name, on_row=count)
         write_text(out, found.model_dump_json(indent=1) + "\n", force=True)
         figures = {str(risk): found.threshold_for(risk) for risk in RISKS}
         show_or_json(figures, lambda: _show_gate(found), as_json=as_json)
 
 
 def _show_gate(found: GateCalibration) -> None:
-    screen = console()
-    screen.print(f"{found.name}: what is shown of them at each risk (--gate-risk)")
+    from eirene.gate.calibration import probability
+
+    console().print(f"{found.name}: what is shown of them at each risk (--gate-risk)")
     rows = []
     for risk in RISKS:
         at = found.threshold_for(risk)
-        better, worse = (0, 0) if at is None else found.accepted(at)
-        cells = ("none keeps it", "", "") if at is None else (f"{at:.3f}", str(better), str(worse))
-        rows.append((f"{risk:g}", cells))
+        parts = (found.better, found.worse)
+        shown = ["" if at is None else str(sum(probability(z) >= at for z in part)) for part in parts]
+        rows.append((f"{risk:g}", ("none keeps it" if at is None else f"{at:.3f}", *shown)))
     print_table(("probability from", "better ones shown", "worse ones shown"), rows)
     if found.threshold_for(RISKS[1]) is None:
         say(f"a risk of {RISKS[1]:g} needs at least 20 accepted rewrites without a worse one")

@@ -55,10 +55,17 @@ WordMaps = Annotated[
 
 def _read_calibration(path: str) -> Calibration | GateCalibration:
     """Read here and not where detectors are built: every worker then has the same one."""
-    from eirene.eval.calibration import read_calibration
-    from eirene.gate.comparison import read_gate_calibration
+    from eirene.core.json import parse_json
+    from eirene.data.json_rows import read_source
+    from eirene.eval.calibration import parse_calibration
+    from eirene.gate.calibration import FORMAT
 
-    return read_gate_calibration(path) or read_calibration(path)
+    value = parse_json(read_source(path).data, where=path)
+    if not isinstance(value, dict) or value.get("format") != FORMAT:
+        return parse_calibration(value, where=path)
+    from eirene.gate.comparison import parse_gate_calibration
+
+    return parse_gate_calibration(value, where=path)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -187,7 +194,9 @@ class DetectorFlags(CallFlags):
     @property
     def gate_calibration(self) -> GateCalibration | None:
         """The calibration, where it is the gate's."""
-        return self.calibration if hasattr(self.calibration, "threshold_for") else None
+        from eirene.gate.calibration import GateCalibration
+
+        return self.calibration if isinstance(self.calibration, GateCalibration) else None
 
     @property
     def judge_url(self) -> str | None:

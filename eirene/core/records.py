@@ -22,6 +22,7 @@ from eirene.core.scores import PairVotes, Scores
 from eirene.core.signature import digest
 from eirene.core.usage import Usage
 from eirene.core.validation import CheckedModel, FrozenModel, described, is_none, validated
+from eirene.core.verification import Probability
 from eirene.text.unicode import LONE_SURROGATE, Text
 
 Mode = loop_settings.Mode
@@ -163,17 +164,14 @@ class EditDecision(FrozenModel):
     """The reason, in words."""
 
 
-Share = Annotated[float, Field(ge=0, le=1)]
-
-
 class RewriteComparison(FrozenModel):
     """What the gate's comparison says of a rewrite that passages were given for (`eirene.gate.comparison`)."""
 
-    better: Share
+    better: Probability
     """Probability that the rewrite is the better answer."""
-    threshold: Share | None
+    threshold: Probability | None
     """The least at which it is accepted; null where the calibration keeps the risk by no threshold."""
-    risk: Share
+    risk: Probability
     """The share of accepted rewrites that may be worse than the text before."""
     calibration: str
     """The rewrites, judged by people, that the threshold stands on."""

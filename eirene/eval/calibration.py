@@ -103,19 +103,23 @@ def read_calibration(path: str) -> Calibration:
     """The calibration in a file of `eirene calibrate`. Raises `InputError` for anything else, with the reason."""
     from eirene.data.json_rows import read_source
 
-    value = parse_json(read_source(path).data, where=path)
+    return parse_calibration(parse_json(read_source(path).data, where=path), where=path)
+
+
+def parse_calibration(value: object, *, where: str) -> Calibration:
+    """The calibration that is the content of a file. Raises what `read_calibration` raises."""
     if not isinstance(value, dict) or value.get("format") != FORMAT:
-        raise InputError("is no calibration; `eirene calibrate detectors` writes one", where=path)
+        raise InputError("is no calibration; `eirene calibrate detectors` writes one", where=where)
     if value.get("version") != VERSION:
         said = f"is a calibration of version {value.get('version')!r}, this release reads {VERSION}; fit it anew"
-        raise InputError(said, where=path)
+        raise InputError(said, where=where)
     try:
         found = Calibration.model_validate_json(json.dumps(value), strict=True)
     except InputError as error:
-        raise InputError(f"is no valid calibration: {error}", where=path) from None
+        raise InputError(f"is no valid calibration: {error}", where=where) from None
     unknown = {i.detector for fitted in found.errors.values() for i in fitted.inputs} - set(found.detectors)
     if unknown:
-        raise InputError(f"is no valid calibration: no version of {', '.join(sorted(unknown))}", where=path)
+        raise InputError(f"is no valid calibration: no version of {', '.join(sorted(unknown))}", where=where)
     return found
 
 

@@ -3,15 +3,15 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Iterator
-from typing import Annotated, Any, Literal
+from functools import cached_property
+from typing import Annotated, Literal
 
 import numpy as np
-from pydantic import Field
+from pydantic import ConfigDict, Field
 
-from eirene.core.errors import InputError
 from eirene.core.records import PASSAGES, RewriteComparison
-from eirene.core.validation import FrozenModel, validated
+from eirene.core.signature import digest
+from eirene.core.validation import FrozenModel
 from eirene.text.unicode import Text
 
 FORMAT = "eirene gate calibration"
@@ -40,50 +40,33 @@ class GateCalibration(FrozenModel):
         knockoffs", equation 1.9).
         """
         better, worse = np.sort(self.better), np.sort(self.worse)
-        for at in sorted({0.0, *(z for z in (*self.better, *self.worse) if z > 0)}):
-            wrong = len(worse) - np.searchsorted(worse, at)
-            accepted = wrong + len(better) - np.searchsorted(better, at)
-            if 1 + wrong <= risk * accepted:
-                return probability(at)
-        return None
+        at = np.unique(np.maximum([0.0, *better, *worse], 0.0))
+        wrong = len(worse) - np.searchsorted(worse, at)
+        accepted = wrong + len(better) - np.searchsorted(better, at)
+        kept = np.flatnonzero(1 + wrong <= risk * accepted)
+        return probability(float(at[kept[0]])) if len(kept) else None
+
+    @cached_property
+    def digest(self) -> str:
+        """8 hex digits that change with the fit, and with what thresholds stand on."""
+        return digest(self.model_dump(mode="json"))[:8]
 
     def recorded(self, log_odds: float, risk: float) -> RewriteComparison:
         """What a record says of a comparison: P, the threshold of the risk, and what it stands on."""
         at = self.threshold_for(risk)
         return RewriteComparison(better=probability(log_odds), threshold=at, risk=risk, calibration=self.name)
 
-    def accepted(self, probability_from: float) -> tuple[int, int]:
-        """How many of the better and of the worse ones are accepted from a probability on."""
-        found = [sum(probability(z) >= probability_from for z in part) for part in (self.better, self.worse)]
-        return found[0], found[1]
-
 
 class JudgedRewrite(FrozenModel):
-    """A rewrite with passages, and whether a person holds it for better than the answer before."""
+    """A rewrite with passages, and whether a person holds it for better; other fields of a row are passed over."""
+
+    model_config = ConfigDict(extra="ignore", frozen=True)
 
     question: Text
     context: Annotated[Annotated[tuple[Text, ...], Field(min_length=1)], PASSAGES]
     before: Text
     after: Text
     better: Annotated[bool, Field(strict=True)]
-
-
-def judged_rewrites(rows: Iterable[tuple[str, Any]]) -> Iterator[JudgedRewrite]:
-    """Rows, each with its place, without other fields; raises `InputError` that names the place and the field."""
-    names = set(JudgedRewrite.model_fields)
-    for where, row in rows:
-        if not isinstance(row, dict):
-            raise InputError("a row must be an object with question, context, before, after and better", where=where)
-        yield validated(JudgedRewrite, {key: value for key, value in row.items() if key in names}, where=where)
-
-
-def calibrated(odds: Iterable[tuple[bool, float]], *, fit: str, name: str) -> GateCalibration:
-    """The calibration of rewrites of which a person said whether they are better, with their log-odds."""
-    found = [(is_better, round(z, 3)) for is_better, z in odds]
-    better, worse = (tuple(z for is_better, z in found if is_better is kind) for kind in (True, False))
-    return GateCalibration(
-        fit=fit, name=f"{name} ({len(better)} better, {len(worse)} worse)", better=better, worse=worse
-    )
 
 
 def probability(log_odds: float) -> float:

@@ -10,6 +10,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+from eirene.core.records import RewriteComparison
 from eirene.gate.calibration import GateCalibration
 from eirene.text.cancellation import check_cancelled
 from eirene.text.edits import SentenceEdit
@@ -45,9 +46,10 @@ class Comparer:
     calibration: GateCalibration
     risk: float
 
-    def accepts(self, log_odds: float) -> bool:
-        """Whether so surely better a text is accepted at the risk."""
-        return self.calibration.recorded(log_odds, self.risk).accepts
+    def compared(self, before: str, after: str) -> RewriteComparison | None:
+        """What a record says of `after`, and whether it is accepted; None where the texts differ in too much."""
+        odds = self.log_odds(before, after)
+        return None if odds is None else self.calibration.recorded(odds, self.risk)
 
     def drops(self, before: str, after: str) -> bool:
         """Whether most of the answer is gone, and no more of what bears on the question in the passages is said.
@@ -70,14 +72,6 @@ class Comparer:
             return None
 
 
-@dataclass(frozen=True, slots=True)
-class ComparedTexts:
-    """Log-odds of a rewrite as it stands, None where the texts differ in too much, and what thresholds stand on."""
-
-    log_odds: float | None
-    calibration: GateCalibration
-
-
 @dataclass(frozen=True)
 class ComparedEdits:
     """The work on one rewrite. `rebuilt` gives the text without the edits of some indices."""
@@ -98,7 +92,9 @@ class ComparedEdits:
         if any(self.edits[n].kind == "removed" for n in standing):
             standing = frozenset(n for n in standing if self.edits[n].kind != "added")
         gone = self._found(standing, frozenset(), least=_SURE)
-        return gone if self._stands(gone) else self._found(standing, gone, least=0.0)
+        found = self.comparer.compared(self.before, self.rebuilt(gone))
+        is_accepted = found is not None and found.accepts
+        return gone if is_accepted else self._found(standing, gone, least=0.0)
 
     def against(self, gone: frozenset[int]) -> str | None:
         """Why no edit is taken, whatever of the others is `gone`; None where the rest may be.
@@ -120,10 +116,6 @@ class ComparedEdits:
                 break
             gone |= found
         return gone
-
-    def _stands(self, gone: frozenset[int]) -> bool:
-        odds = self.comparer.log_odds(self.before, self.rebuilt(gone))
-        return odds is not None and self.comparer.accepts(odds)
 
     def _odds_without(self, text: str, without: str) -> float:
         """Log-odds that the text is better without an edit; 0 where that cannot be told."""

@@ -8,21 +8,22 @@ wanted risk follows (`eirene.gate.calibration`).
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from functools import lru_cache
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from eirene.alignment.align import digest_of, read_json, real
 from eirene.core.errors import EncoderError, InputError
-from eirene.core.json import parse_json
 from eirene.core.validation import validated
-from eirene.data.json_rows import read_source
-from eirene.gate.calibration import FORMAT, GateCalibration, probability
+from eirene.gate.calibration import GateCalibration, JudgedRewrite, probability
 from eirene.gate.readings import PASSAGE_READINGS, PassageReadings
+
+if TYPE_CHECKING:
+    from eirene.models.verifier.runtime import ReadsPairs
 
 _FILE = "passages.json"
 _LIMIT = 50.0
@@ -69,15 +70,36 @@ def parse_fit(data: Mapping[str, Any]) -> ComparisonFit:
     return ComparisonFit(digest, numbers[:2], numbers[2], GateCalibration(fit=digest, **data["calibration"]))
 
 
-def read_gate_calibration(path: str) -> GateCalibration | None:
-    """The calibration in a file of `eirene calibrate gate`; None for a file of another format.
+def calibrate_gate(
+    rows: Iterable[tuple[str, JudgedRewrite]],
+    verifier: ReadsPairs,
+    *,
+    name: str,
+    on_row: Callable[[JudgedRewrite], object] = lambda _: None,
+) -> GateCalibration:
+    """The calibration of rewrites that a person judged, each with its place.
+
+    Raises `InputError` for one that differs from the answer in more sentences than are read.
+    """
+    fit, odds = shipped_fit(), dict[bool, list[float]]({True: [], False: []})
+    for where, row in rows:
+        readings = PassageReadings(row.question, row.context, verifier)
+        try:
+            found = fit.log_odds(*readings.differences(row.before, row.after))
+        except ValueError as error:
+            raise InputError(str(error), where=where) from None
+        odds[row.better].append(round(found, 3))
+        on_row(row)
+    counted = f"{name} ({len(odds[True])} better, {len(odds[False])} worse)"
+    return GateCalibration(fit=fit.digest, name=counted, better=tuple(odds[True]), worse=tuple(odds[False]))
+
+
+def parse_gate_calibration(value: Mapping[str, Any], *, where: str) -> GateCalibration:
+    """A calibration from the content of a file of `eirene calibrate gate`.
 
     Raises `InputError` for a damaged one, and for one that was made with another fit than the one that ships.
     """
-    value = parse_json(read_source(path).data, where=path)
-    if not isinstance(value, dict) or value.get("format") != FORMAT:
-        return None
-    found = validated(GateCalibration, value, where=path)
+    found = validated(GateCalibration, value, where=where)
     if found.fit != shipped_fit().digest:
-        raise InputError("was made with another fit of the gate; run `eirene calibrate gate` anew", where=path)
+        raise InputError("was made with another fit of the gate; run `eirene calibrate gate` anew", where=where)
     return found

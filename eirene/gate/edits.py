@@ -16,12 +16,12 @@ from numpy.typing import NDArray
 
 from eirene.core.critique import Critique
 from eirene.core.grounding import Grounding
-from eirene.core.records import EditDecision
+from eirene.core.records import EditDecision, RewriteComparison
 from eirene.gate.calibration import GateCalibration
 from eirene.gate.checks.base import Asked, EditCase, Objection
 from eirene.gate.checks.registry import CHECKS, NamedCheck
 from eirene.gate.checks.sides import texts_compared
-from eirene.gate.compared_edits import COMPARISON, ComparedEdits, ComparedTexts, Comparer, EditReasons
+from eirene.gate.compared_edits import COMPARISON, ComparedEdits, Comparer, EditReasons
 from eirene.gate.decisions import JudgedEdits, Reasons, Undo, mended_faults, without_errors
 from eirene.text.cancellation import check_cancelled
 from eirene.text.edits import Rebuilt, SentenceEdit, sentence_edits, undone
@@ -62,14 +62,15 @@ class CheckedRewrite:
     """The rewrite as it may stand, each edit with what became of it, and the faults that it mended.
 
     `without_errors`: the text before without what those faults made false; None where they made nothing false.
-    `compared`: how likely it is the better answer, where texts were compared.
+    `comparison`: how likely it is the better answer, where that was asked; `too_long`: they differ in too much for it.
     """
 
     text: str
     decisions: tuple[EditDecision, ...]
     mended: tuple[str, ...]
     without_errors: str | None = None
-    compared: ComparedTexts | None = None
+    comparison: RewriteComparison | None = None
+    too_long: bool = False
 
     @property
     def undone(self) -> tuple[EditDecision, ...]:
@@ -166,14 +167,12 @@ class _EditChecks:
             why = reasons.undone(self.edits[n]) if n in gone else against or ""
             self.why.setdefault(n, []).append((COMPARISON, Objection(n, why)))
         text = self._rebuilt().text
-        odds = self.comparer.log_odds(rewrite.before, text)
+        found = self.comparer.compared(rewrite.before, text)
         taken = {n: reasons.taken(self.edits[n], self.undo.get(n) or ()) for n in self._left()}
         judged = JudgedEdits(
             rewrite.before, rewrite.written, cleaned, self.edits, characters, self.undo, self.why, taken
         )
-        return CheckedRewrite(
-            text, tuple(judged.decisions()), (), compared=ComparedTexts(odds, self.comparer.calibration)
-        )
+        return CheckedRewrite(text, tuple(judged.decisions()), (), comparison=found, too_long=found is None)
 
     def _left(self) -> frozenset[int]:
         """The changed edits that are not undone as a whole."""

@@ -87,6 +87,7 @@ class PassageReadings:
         self.question = question
         self.reader = ContextReader(verifier, passages)
         self._known: dict[str, SentenceReading] = {}
+        self._differences: dict[tuple[str, str], tuple[NDArray[np.float64], float]] = {}
 
     def differences(self, before: str, after: str) -> tuple[NDArray[np.float64], float]:
         """The readings of `after` minus those of `before`, in the order of `PASSAGE_READINGS`, and how narrow the
@@ -94,6 +95,11 @@ class PassageReadings:
 
         Raises `ValueError` where the texts differ in more than `MOST_SENTENCES` sentences.
         """
+        if (before, after) not in self._differences:
+            self._differences[before, after] = self._compared(before, after)
+        return self._differences[before, after]
+
+    def _compared(self, before: str, after: str) -> tuple[NDArray[np.float64], float]:
         old, new = _sentences(before), _sentences(after)
         kept = Counter(old) & Counter(new)
         ours, theirs = list((Counter(old) - kept).elements()), list((Counter(new) - kept).elements())
@@ -163,9 +169,9 @@ class PassageReadings:
 
     def _may_answer(self, sentence: str) -> bool:
         """Whether a sentence has what the question asks for: a date, a number, a name that it has not itself."""
-        kinds = next((kinds for asked, kinds in _ASKED if asked.search(self.question)), frozenset())
+        kinds, question = self._asked_for, specifics_index(self.question)
         mentions = (m for m in specifics_index(sentence).mentions if m.kind in kinds)
-        return not kinds or any(not self._given[-1].holds(mention) for mention in mentions)
+        return not kinds or any(not question.holds(mention) for mention in mentions)
 
     def _alike(self, own: Sequence[str], whole: Sequence[str]) -> float:
         """How many sentences of the text's own mean what another one of it means."""
@@ -175,6 +181,11 @@ class PassageReadings:
         vectors = encode(list(whole)) @ encode(list(own)).T
         twice = (vectors > _ALIKE).sum(axis=0) > 1
         return float(twice.sum())
+
+    @cached_property
+    def _asked_for(self) -> frozenset[str]:
+        """The kinds of specifics that the question asks for; none where it does not tell."""
+        return next((kinds for asked, kinds in _ASKED if asked.search(self.question)), frozenset())
 
     @cached_property
     def _question(self) -> Vectors:

@@ -49,13 +49,6 @@ class Result:
         return record
 
 
-QUIETED = (
-    "eirene.agent.nodes", "eirene.models", "eirene.models.failures", "eirene.eval", "eirene.feedback_model",
-    "eirene.refiners", "uvicorn",
-)  # fmt: skip
-"""The loggers that `serve` makes quiet, in its process and so in that of later tests."""
-
-
 class Run:
     """Calls a command line with arguments and, optionally, bytes on standard input."""
 
@@ -73,8 +66,8 @@ class Run:
         self._monkeypatch.setattr("sys.stdin", io.TextIOWrapper(io.BytesIO(stdin)))
         self._monkeypatch.setattr(typer.main, "get_command", ANEW if HELP & {*arguments} else ONCE)
         code = self._main([str(a) for a in arguments])
-        for name in QUIETED:
-            logging.getLogger(name).setLevel(logging.NOTSET)
+        for name in [name for name in logging.root.manager.loggerDict if name.startswith(("eirene.", "uvicorn"))]:
+            logging.getLogger(name).setLevel(logging.NOTSET)  # `serve` makes some quiet, in this process
         captured = self._capsys.readouterr()
         return Result(code, captured.out, captured.err)
 

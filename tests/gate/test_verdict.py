@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from importlib.resources import files
 from typing import Any
 
 from hypothesis import given
@@ -11,6 +12,7 @@ from eirene.agent.run import refine
 from eirene.agent.settings import Settings
 from eirene.core.scores import ArgumentScore, PairVotes, Scores, SentenceScore, Unscored
 from eirene.gate import judge, unusable
+from eirene.gate.verdict import _OF_THE_PROMPT
 from eirene.models.scripted import ScriptedChatModel
 
 unit = st.floats(0, 1)
@@ -230,6 +232,8 @@ def test_some_replies_are_rejected_before_they_are_scored() -> None:
          "the reply copies the criticism, and is no rewrite"),
     ]:  # fmt: skip
         assert unusable(candidate, answer=answer, best=best, rejected=rejected) == why, candidate[:50]
+    prompt = (files("eirene.prompts") / "refine_fine_grained.md").read_text("utf-8")
+    assert all(words in prompt for words in _OF_THE_PROMPT)  # what small models copy is what the prompt says
 
 
 def test_an_answer_to_an_open_question_is_not_replaced_by_a_shorter_one() -> None:

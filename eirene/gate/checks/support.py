@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 from numpy.typing import NDArray
 
-from eirene.alignment import Constants, align, load_constants
+from eirene.alignment import align, load_constants
 from eirene.alignment.align import Logistic, frozen, is_small
 from eirene.alignment.features import measure
 from eirene.gate.checks.base import EditCase, Objection
@@ -205,24 +205,21 @@ class ClaimSupport:
             return np.zeros(len(claims))
         return _ARGUMENTS(self._measures(arguments, claims))
 
-    @cached_property
-    def _constants(self) -> Constants:
-        return load_constants()
-
     def _measures(self, arguments: Sequence[str], claims: Sequence[str]) -> Vectors:
         """What `_ARGUMENTS` weighs of each claim, [n, 8]."""
+        constants = load_constants()
         found = measure(
             arguments,
             claims,
             self.encoder,
             question=self.question,
             evidence=None,
-            blend=self._constants.blend,
+            blend=constants.blend,
             said=np.zeros((len(arguments), len(claims)), np.bool_),
         )
-        says = self._constants.says(found.says())
+        says = constants.says(found.says())
         missing = align(arguments, self.before, self.encoder, question=self.question).p_missing
-        words = _GivenWords.of(tuple(arguments), self.question)
+        words = _given_words(given=tuple(arguments), question=self.question)
         best = found.closeness.argmax(axis=0)
         own = [stems(claim) for claim in claims]
         columns = (
@@ -230,20 +227,20 @@ class ClaimSupport:
             says.max(axis=0),
             (says * missing[:, None]).max(axis=0),
             [words.unknown(claim) for claim in own],
-            self._question(claims),
-            self._constants.claimless(found.claimless()),
+            self.encoder.encode(claims) @ self._topic,
+            constants.claimless(found.claimless()),
             self._own(arguments, claims).max(axis=0),
-            [words.shared(claim, [int(a)]) for claim, a in zip(own, best, strict=True)],
+            [words.shared(claim, int(a)) for claim, a in zip(own, best, strict=True)],
         )
         return np.stack([np.asarray(c, np.float32) for c in columns], axis=-1)
 
-    def _question(self, claims: Sequence[str]) -> Vectors:
-        return np.asarray(self.encoder.encode(claims) @ self.encoder.encode([self.question])[0], np.float32)
+    @cached_property
+    def _topic(self) -> Vectors:
+        return np.asarray(self.encoder.encode([self.question])[0])
 
     def _own(self, premises: Sequence[str], claims: Sequence[str]) -> Vectors:
         """Cosines of what premises and claims say beyond the question's topic, which all of them share; [P, n]."""
-        topic = self.encoder.encode([self.question])[0]
-        given, said = (_without(self.encoder.encode(texts), topic) for texts in (premises, claims))
+        given, said = (_without(self.encoder.encode(texts), self._topic) for texts in (premises, claims))
         return np.asarray(given @ said.T, np.float32)
 
 
@@ -260,20 +257,15 @@ class _GivenWords:
     asked: frozenset[str]
     all: frozenset[str]
 
-    @classmethod
-    def of(cls, given: tuple[str, ...], question: str) -> _GivenWords:
-        return _given_words(given=given, question=question)
-
     def unknown(self, claim: Sequence[str]) -> float:
         """The share of a claim's distinct stems that no given text has, nor the question."""
         words = set(claim)
         return len(words - self.all) / max(len(words), 1)
 
-    def shared(self, claim: Sequence[str], rows: Sequence[int]) -> float:
-        """The share of its distinct stems, the question's left out, that stand in one of some given texts."""
+    def shared(self, claim: Sequence[str], row: int) -> float:
+        """The share of its distinct stems, the question's left out, that stand in one given text."""
         words = set(claim) - self.asked
-        near = frozenset().union(*(self.texts[row] for row in rows))
-        return len(words & near) / max(len(words), 1)
+        return len(words & self.texts[row]) / max(len(words), 1)
 
 
 @memoised(16, small=is_small)
