@@ -55,6 +55,7 @@ class Sampling:
 
     `top_logprobs`: for each token, so many of the likeliest with their log-probabilities are asked for. `form`: the
     JSON that replies are asked for where the server takes a schema; its messages then take the place of the text's.
+    `max_tokens`: how long a reply may be; None leaves the model's own limit.
     """
 
     temperature: float | None = None
@@ -62,11 +63,12 @@ class Sampling:
     seed: int | None = None
     top_logprobs: int | None = None
     form: ReplyForm | None = None
+    max_tokens: int | None = None
 
     def fields(self) -> dict[str, Any]:
         """The fields to send."""
         seed = None if self.seed is None else self.seed % 2**_SEED_BITS
-        given = {"temperature": self.temperature, "top_p": self.top_p, "seed": seed}
+        given = {"temperature": self.temperature, "top_p": self.top_p, "seed": seed, "max_tokens": self.max_tokens}
         if self.top_logprobs is not None:
             given |= {"logprobs": True, "top_logprobs": self.top_logprobs}
         return {name: value for name, value in given.items() if value is not None}
@@ -76,6 +78,8 @@ class Sampling:
         fields: dict[str, Any] = {
             "temperature": self.temperature, "top_p": self.top_p, "top_logprobs": self.top_logprobs,
         }  # fmt: skip
+        if self.max_tokens is not None:
+            fields["max_tokens"] = self.max_tokens
         if self.form is not None:
             said = [[message.role, message.content] for message in self.form.messages]
             fields["form"] = [self.form.name, self.form.schema, said]

@@ -1,0 +1,115 @@
+"""Token choice: how a model answers a question of two words ("Yes" or "No"), as log-odds of its first token.
+
+One token is read and none is reasoned about, so that a question costs what its prompt costs. Put what many questions
+share at the beginning of their prompts: servers know a prompt's beginning again.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import math
+from collections.abc import Sequence
+
+from eirene.core.errors import PERMANENT_ERRORS, BackendError
+from eirene.core.logs import get_logger
+from eirene.core.scores import Unscored
+from eirene.core.usage import Meter
+from eirene.models.chat import ChatModel, Sampling
+from eirene.models.replies import ReplyToken
+from eirene.prompts import Message
+
+logger = get_logger(__name__)
+
+TOP = 20
+"""Tokens that are asked for with their probabilities: the most that OpenAI sends."""
+LEAST_MASS = 0.01
+"""Probability that the two words must have together: below it the model is about to say something else."""
+_FLOOR = 1e-10  # probability of a word that was not sent where the others leave nothing
+NO_LOGPROBS = "the model gives no token probabilities"
+
+
+class TokenChoice:
+    """Asks a chat model to choose between two words, and reads the log-odds of the first against the second.
+
+    A word's probability is the sum over the tokens that are it but for case and the space before it; a letter's case
+    counts, as "a" is a word of its own. A word that is not among the likeliest tokens has at most what these leave,
+    and at most as much as the least of them: it counts as that, so that the odds are too even rather than too sure.
+
+    `choices` must differ in more than case. A server that refuses `logprobs`, or passes them over, is found out by the
+    first question (one line in the log) and not asked again: `is_readable` is False from then on.
+
+    Examples:
+        >>> from eirene.models.scripted import ScriptedChatModel
+        >>> choice = TokenChoice(ChatModel(ScriptedChatModel([])))  # which has no field for probabilities
+        >>> asyncio.run(choice.log_odds([[Message("user", "Is water wet? Yes or No:")]], meter=Meter()))
+        [Unscored(unscored='the model gives no token probabilities')]
+    """
+
+    def __init__(self, chat: ChatModel, choices: tuple[str, str] = ("Yes", "No")) -> None:
+        self._words = tuple(_plain(word) for word in choices)
+        if len(set(self._words)) < 2 or not all(self._words):
+            raise ValueError(f"choices must be two different words, got {choices}")
+        self._chat = chat
+        self._is_readable = True
+
+    @property
+    def is_readable(self) -> bool:
+        """Whether the model gives token probabilities, as far as is known."""
+        return self._is_readable and "top_logprobs" in self._chat.settable(_ASKED)
+
+    async def log_odds(self, prompts: Sequence[Sequence[Message]], *, meter: Meter) -> list[float | Unscored]:
+        """ln P(first word) - ln P(second word) for each prompt, in order (0 is even); unscored with the reason.
+
+        A call that failed leaves its prompt unscored. Raises `PERMANENT_ERRORS`, which the next prompt would meet too.
+        """
+
+        async def one(prompt: Sequence[Message]) -> float | Unscored:
+            try:
+                return await self.ask(prompt, meter=meter)
+            except PERMANENT_ERRORS:
+                raise
+            except BackendError as error:
+                return Unscored(unscored=f"the call failed: {error.kind}: {error}")
+
+        # The first by itself: it finds out what the server takes, and leaves the shared beginning in its cache.
+        first = [await one(prompt) for prompt in prompts[:1]]
+        return [*first, *await asyncio.gather(*(one(prompt) for prompt in prompts[1:]))]
+
+    async def ask(self, prompt: Sequence[Message], *, meter: Meter) -> float | Unscored:
+        """The log-odds of one prompt. Raises `BackendError` when no attempt succeeds."""
+        if not self.is_readable:
+            return Unscored(unscored=NO_LOGPROBS)
+        reply = await self._chat.ask(prompt, sampling=_ASKED, meter=meter)
+        if not reply.tokens:
+            logger.warning("%s: %s; votes are asked for in their place", self._chat.name, NO_LOGPROBS)
+            self._is_readable = False
+            return Unscored(unscored=NO_LOGPROBS)
+        return self._read(reply.tokens[0])
+
+    def _read(self, token: ReplyToken) -> float | Unscored:
+        sent = dict([(token.text, token.logprob), *token.top])
+        weights = dict.fromkeys(self._words, 0.0)
+        for text, logprob in sent.items():
+            word = _plain(text)
+            if word in weights:
+                weights[word] += math.exp(logprob)
+        if math.fsum(weights.values()) < LEAST_MASS:
+            return Unscored(unscored=f"the model says {token.text.strip()[:40]!r} and neither of {self._words}")
+        left = 1.0 - math.fsum(math.exp(logprob) for logprob in sent.values())
+        most = max(_FLOOR, min(left, math.exp(min(sent.values()))))
+        one, other = (weights[word] or most for word in self._words)
+        return math.log(one) - math.log(other)
+
+
+def _plain(text: str) -> str:
+    bare = text.strip()
+    return bare if len(bare) < 2 else bare.casefold()
+
+
+_ASKED = Sampling(temperature=1.0, seed=0, top_logprobs=TOP, max_tokens=1)
+"""Some servers give probabilities after temperature: 1 leaves them as they are. What is drawn does not matter."""
+
+
+def probability(log_odds: float) -> float:
+    """The probability in (0, 1) of log-odds: the logistic function."""
+    return 0.5 * (1.0 + math.tanh(0.5 * log_odds))
