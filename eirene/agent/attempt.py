@@ -82,5 +82,6 @@ class Attempt(FrozenModel):
     def as_round(self, state: State, *, decision: Literal["accept", "reject"], why: str) -> Json:
         """The update that appends the round to those of the state: critique, samples, attempt and decision."""
         asked: Json = {"critique": state.get("critique"), "samples": state.get("samples", [])}
+        asked["evidence"] = state.get("evidence")
         own = self.model_dump(mode="json", include=_OF_ROUNDS)
         return {"rounds": [{**asked, **own, "decision": decision, "why": why}]}

@@ -133,6 +133,7 @@ def _embedded() -> Parts:
         hallucination_model=EmbeddedHallucination(encoder, critic=critic, verifier=shipped_verifier),
         encoder=encoder,
         verifier=shipped_verifier(),
+        shows_evidence=False,
     )
 
 
@@ -140,7 +141,6 @@ def _chat(model: str | BaseChatModel, options: BackendOptions, own: PromptSet) -
     """One chat model as feedback model and refiner, with one limit and one memory of what its provider takes."""
     from eirene.eval.pairwise import ChatPairwise
     from eirene.feedback_model.model import HALLUCINATION, ChatFeedback
-    from eirene.feedback_model.request import CHAT_PROMPT
     from eirene.models.resolve import resolve_chat
     from eirene.refiners.model import ChatRefiner
 
@@ -151,7 +151,7 @@ def _chat(model: str | BaseChatModel, options: BackendOptions, own: PromptSet) -
         (draw(), ChatRefiner(chat, reasons_only=options.reasons_only, prompts=own), draw(asking=HALLUCINATION)),
         how=_weights(chat) + _how(_DrawnWith.of(options)),
         own=own,
-        asked=[CHAT_PROMPT],
+        asked=[],
         pairwise=ChatPairwise(chat, prompts=own),
     )
 
@@ -161,7 +161,7 @@ def _local(named: str | LocalModel, options: _DrawnWith) -> Parts:
     """One local model as feedback model and refiner."""
     from eirene.eval.pairwise import LocalPairwise
     from eirene.feedback_model.model import HALLUCINATION, LocalFeedback
-    from eirene.feedback_model.request import CHAT_PROMPT, INSTRUCT_PROMPT
+    from eirene.feedback_model.request import INSTRUCT_PROMPT
     from eirene.models.local.model import load_local
     from eirene.refiners.model import LocalRefiner
 
@@ -177,7 +177,7 @@ def _local(named: str | LocalModel, options: _DrawnWith) -> Parts:
         (draw(), LocalRefiner(model, reasons_only=options.reasons_only, prompts=own), draw(asking=HALLUCINATION)),
         how=f"{model.version},{how}",
         own=own,
-        asked=[CHAT_PROMPT, INSTRUCT_PROMPT],
+        asked=[INSTRUCT_PROMPT],
         pairwise=LocalPairwise(model, structured=options.structured, prompts=own),
     )
 
@@ -191,12 +191,12 @@ def _model_parts(
     asked: Sequence[str],
     pairwise: PairwiseJudge,
 ) -> Parts:
-    """The parts of one model that critiques (by the prompts `asked`), rewrites, finds hallucinations and compares."""
+    """The parts of one model that critiques (`asked`: in further prompts), rewrites, finds hallucinations, compares."""
     from eirene.eval.pairwise import PAIRWISE_PROMPTS
-    from eirene.feedback_model.request import COMPLETENESS_JSON_PROMPT
+    from eirene.feedback_model.request import COMPLETENESS_PROMPTS
     from eirene.refiners.model import PARTS, PROMPTS
 
-    prompts = [*asked, COMPLETENESS_JSON_PROMPT, HISTORY_PROMPT, *PAIRWISE_PROMPTS, *PROMPTS.values(), *PARTS]
+    prompts = [*asked, *COMPLETENESS_PROMPTS, *PAIRWISE_PROMPTS, *PROMPTS.values(), *PARTS]
     feedback, refiner, hallucination = models
     encoder = shipped_encoder()
     detectors = _detectors(encoder)

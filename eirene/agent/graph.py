@@ -144,6 +144,7 @@ def initial_state(item: Item | Mapping[str, Any], seed: int) -> dict[str, Any]:
         "rejected_in_a_row": 0,
         "best": item.answer,
         "samples": [],
+        "evidence": None,
         "early_stop": False,
         "stop": None,
         "critique": None,

@@ -8,6 +8,7 @@ from __future__ import annotations
 import asyncio
 import time
 from collections.abc import Awaitable, Callable
+from dataclasses import replace
 from typing import Any, Protocol
 
 from langgraph.config import get_stream_writer
@@ -15,6 +16,7 @@ from langgraph.errors import GraphBubbleUp
 
 from eirene.agent.attempt import Attempt
 from eirene.agent.critics import critics_of, critique_from_notes, critique_scope, selected
+from eirene.agent.evidence import dumped_evidence, feedback_seed, with_room
 from eirene.agent.record import failure
 from eirene.agent.rejections import describe_undone, rejections, undone_before, why_kept
 from eirene.agent.rescoring import Rescoring
@@ -42,8 +44,9 @@ from eirene.core.records import CRITIQUED_MODES
 from eirene.core.signature import derive_seed
 from eirene.core.tracing import note
 from eirene.core.usage import Meter, Usage
+from eirene.core.verification import NumberedEvidence
 from eirene.feedback_model.base import FeedbackRequest
-from eirene.feedback_model.sampling import draw_samples
+from eirene.feedback_model.sampling import DrawResult, draw_samples
 from eirene.gate import Verdict, judge, judge_comparison, unusable
 from eirene.gate.compared_edits import Comparer
 from eirene.gate.edits import CheckedRewrite, Rewrite, check_edits, comparer_for
@@ -126,23 +129,36 @@ class Nodes:
             n = sum(self.settings.samples for kind, _ in critics[1:] if sample.critic == kind) + index + 1
             self.emit(state, "sample_feedback", "sample", n=n, total=total, valid=sample.is_valid)
 
-        early_stop, stop = False, None
-        for kind, critic in critics:
-            is_first = kind == "completeness"
-            drawn = await draw_samples(
-                critic,
-                FeedbackRequest(item, best, sentences, self._seed(state, "feedback" if is_first else kind)),
-                n=self.settings.samples,
-                stop=self.settings.stop if is_first else "none",  # the rules count tag sequences, not findings
-                meter=meter,
-                on_sample=on_sample,
-                min_consistency=self.settings.min_consistency,
-            )
-            samples += drawn.samples
-            early_stop = early_stop or drawn.early_stop
-            stop = drawn.stop if is_first else stop
+        async def draw(evidence: NumberedEvidence | None) -> list[DrawResult]:
+            samples.clear()
+            found = []
+            for kind, critic in critics:
+                is_first = kind == "completeness"
+                seed = feedback_seed(kind, item, state["seed"], state.get("round", 1))
+                drawn = await draw_samples(
+                    critic,
+                    FeedbackRequest(item, best, sentences, seed, evidence),
+                    n=self.settings.samples,
+                    stop=self.settings.stop if is_first else "none",  # the rules count tag sequences, not findings
+                    meter=meter,
+                    on_sample=on_sample,
+                    min_consistency=self.settings.min_consistency,
+                )
+                samples.extend(drawn.samples)
+                found.append(drawn)
+            return found
+
+        drawn, evidence = await with_room(state, self.parts, self.settings, draw)
         dumped = await off_loop(lambda: [s.model_dump(mode="json") for s in samples], characters=len(best))
-        return {"samples": dumped, "early_stop": early_stop, "stop": stop, "critique": None, "attempt": None}
+        by_tags = [result.stop for (kind, _), result in zip(critics, drawn, strict=True) if kind == "completeness"]
+        return {
+            "samples": dumped,
+            "evidence": dumped_evidence(evidence),
+            "early_stop": any(result.early_stop for result in drawn),
+            "stop": by_tags[0] if by_tags else None,
+            "critique": None,
+            "attempt": None,
+        }
 
     async def select_critique(self, state: State, meter: Meter) -> Json:
         """Picks the critique that the samples agree on most, or takes the person's notes."""
@@ -174,17 +190,21 @@ class Nodes:
             mode=self.settings.mode,
             critique=load_critique(state),
             rejections=turned_down,
-            seed=self._seed(state, "refine"),
+            seed=derive_seed(state["seed"], state["item"]["id"], "refine", state.get("round", 1)),
             undone=undone_before(state),
         )
+
+        async def rewrite(evidence: NumberedEvidence | None) -> str:
+            return await self.refiner.refine(replace(task, evidence=evidence), meter=meter)
+
         try:
-            candidate = await self.refiner.refine(task, meter=meter)
+            candidate, evidence = await with_room(state, self.parts, self.settings, rewrite)
         except UnusableReplyError as error:  # cut off or filtered: this round is lost, not the run
             return Attempt(candidate=error.reply or "", unusable=str(error)).in_state()
         except UnsupportedLanguageError as error:
             return ended(state, "abstained", str(error))
         why = unusable(candidate, answer=task.item.answer, best=best, rejected=[r.candidate for r in turned_down])
-        return Attempt(candidate=candidate, unusable=why).in_state()
+        return {"evidence": dumped_evidence(evidence), **Attempt(candidate=candidate, unusable=why).in_state()}
 
     async def check(self, state: State, meter: Meter) -> Json:
         """Undoes the edits of the rewrite that a check objects to."""
@@ -289,6 +309,7 @@ class Nodes:
             "round": round_ + 1 if goes_on else round_,
             "status": "" if goes_on else "accepted",
             "why": verdict.why,
+            "evidence": None,
             "critique": None,  # the accepted text is a new text: the old critique does not speak of it
         }
 
@@ -300,6 +321,3 @@ class Nodes:
         if round_ < self.settings.max_rounds and in_a_row <= self.settings.patience and not is_content:
             return {"rejected_in_a_row": in_a_row, "round": round_ + 1}
         return {"rejected_in_a_row": in_a_row, **ended(state, "kept", why_kept(state, attempt, verdict.why))}
-
-    def _seed(self, state: State, role: str) -> int:
-        return derive_seed(state["seed"], state["item"]["id"], role, state.get("round", 1))

@@ -42,7 +42,7 @@ class State(Required, total=False):
 
     `whole`: the answer as it came, where it has thinking in it, which the item's has not. `samples` holds the current
     vote alone: an appending list would grow over rounds. `attempt`: the rewrite of the round under way, None before
-    there is one (`eirene.agent.attempt`).
+    there is one (`eirene.agent.attempt`). `evidence`: what models were shown of the passages beside the best text.
     """
 
     whole: str | None
@@ -52,6 +52,7 @@ class State(Required, total=False):
     best_scores: Json
     original_scores: Json
     samples: list[Json]
+    evidence: Json | None
     early_stop: bool
     stop: StopRule | None
     critique: Json | None
@@ -74,7 +75,8 @@ class Parts:
     hallucinations, None where there is none; its version goes into the signature of the runs that ask it. `checks` are
     those of the gate, each of which may object to an edit; `encoder` is what they compare sentences with, by default
     the one that ships; `verifier` reads edits against given text: the shipped one in every backend, None to do without.
-    `gate_calibration`: what the gate's threshold with passages stands on, by default what ships.
+    `gate_calibration`: what the gate's threshold with passages stands on, by default what ships. `shows_evidence`:
+    critic or refiner is a language model, for which sentences of the passages are looked up.
     """
 
     backend: str
@@ -91,6 +93,7 @@ class Parts:
     encoder: Encodes | None = None
     verifier: Verifier | None = None
     gate_calibration: GateCalibration | None = None
+    shows_evidence: bool = True
 
     def deciding(self, scores: Mapping[str, Scores]) -> dict[str, Scores]:
         """The scores by which the gate decides."""

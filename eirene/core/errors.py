@@ -168,7 +168,7 @@ class BackendTimeoutError(BackendError):
 
 
 class TooLongError(BackendError):
-    """A local model's context cannot hold prompt and text together. Nothing is truncated to make them fit."""
+    """A model's context cannot hold prompt and text together. Nothing is truncated to make them fit."""
 
 
 class UnreachableError(BackendError):

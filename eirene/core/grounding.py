@@ -9,7 +9,8 @@ from dataclasses import dataclass
 from typing import Literal
 
 from eirene.core.critique import HALLUCINATIONS, Critique, TaggedSentence
-from eirene.core.records import Item, Record
+from eirene.core.records import Item, Record, found_ids
+from eirene.core.verification import Evidence, NumberedEvidence
 from eirene.text.sentences import split_sentences
 
 NOTHING_GIVEN = "there is nothing to compare with: give perspectives, context, or a model as the backend"
@@ -48,6 +49,18 @@ def lacks_grounding(record: Record) -> bool:
 def given_texts(item: Item) -> tuple[str, ...]:
     """The arguments of an item's perspectives, else its passages; empty without both."""
     return grounding_for(item).arguments if item.perspectives or item.context else ()
+
+
+def whole_evidence(item: Item) -> NumberedEvidence:
+    """Every sentence of an item's passages."""
+    ids = found_ids(item)
+    sentences = tuple(
+        Evidence(passage=n, id=ids[n - 1] if ids else None, start=s.text_start, end=s.text_end, text=s.text)
+        for n, passage in enumerate(item.context or (), start=1)
+        for s in split_sentences(passage)
+        if s.text
+    )
+    return NumberedEvidence(sentences=sentences, n_given=len(sentences))
 
 
 def grounding_for(item: Item, critique: Critique | None = None) -> Grounding:

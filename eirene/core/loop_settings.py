@@ -105,6 +105,12 @@ class LoopSettings:
             "The gate",
         ),
     ] = 2
+    evidence: Annotated[
+        int,
+        Ge(0),
+        Le(1_000),
+        Setting("With passages: how many of their sentences models are shown, those that bear most (0 is all)."),
+    ] = 12
     critic: Annotated[
         Critic,
         Setting("What critiques look for; mode edit takes hallucination (six kinds, with edits) or both."),

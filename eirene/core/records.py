@@ -22,7 +22,7 @@ from eirene.core.scores import PairVotes, Scores
 from eirene.core.signature import digest
 from eirene.core.usage import Usage
 from eirene.core.validation import CheckedModel, FrozenModel, described, is_none, validated
-from eirene.core.verification import Probability
+from eirene.core.verification import NumberedEvidence, Probability
 from eirene.text.unicode import LONE_SURROGATE, Text
 
 Mode = loop_settings.Mode
@@ -193,6 +193,8 @@ class Round(FrozenModel):
     """The critique that the rewrite was written from; null in modes without one."""
     samples: tuple[Sample, ...] = ()
     """The critiques drawn for this round; none where an earlier round's were used again."""
+    evidence: NumberedEvidence | None = Field(default=None, exclude_if=is_none)
+    """What models were shown of the passages beside the text to be bettered."""
     candidate: str | None
     """The rewrite that was scored, without the edits that were undone; null where there was none."""
     written: str | None = Field(default=None, exclude_if=is_none)

@@ -1,6 +1,7 @@
 """Verification: an answer's sentences with verdict and evidence from the passages, and its quotations with their place.
 
-The values that `eirene.verify` returns. How they come about is in `eirene.verification`.
+The values that `eirene.verify` returns, and the evidence that models are shown. How they come about is in
+`eirene.verification`.
 """
 
 from __future__ import annotations
@@ -31,6 +32,22 @@ class Evidence(FrozenModel):
     """Behind the last character."""
     text: str
     """The words there: a sentence, or part of one that is longer than 60 words."""
+
+
+class NumberedEvidence(FrozenModel):
+    """The sentences of the passages that models are shown beside an answer, numbered from 1 in their order."""
+
+    sentences: tuple[Evidence, ...] = ()
+    """Those that bear on question and answer, or all."""
+    n_given: Annotated[int, Field(ge=0)] = 0
+    """How many sentences the passages have."""
+    cut: str | None = Field(default=None, exclude_if=is_none)
+    """Why they are fewer than asked for; null where they are not."""
+
+    @property
+    def ids(self) -> tuple[str, ...]:
+        """The id of each sentence's passage; none where the passages have no ids."""
+        return tuple(found.id for found in self.sentences if found.id is not None)
 
 
 class ClaimVerdict(FrozenModel):

@@ -7,8 +7,10 @@ from dataclasses import dataclass
 from typing import Protocol, runtime_checkable
 
 from eirene.core.critique import Sample
+from eirene.core.grounding import whole_evidence
 from eirene.core.records import Item
 from eirene.core.usage import Meter
+from eirene.core.verification import NumberedEvidence
 from eirene.text.sentences import Sentence
 
 
@@ -17,12 +19,19 @@ class FeedbackRequest:
     """What a critique is asked for: the item, the text to judge (the original or an accepted rewrite), its sentences.
 
     `seed` is derived for this round; sample i must depend on (seed, i) alone where the model can be seeded.
+    `evidence`: the sentences of the passages that a language model is shown; None for all.
     """
 
     item: Item
     answer: str
     sentences: tuple[Sentence, ...]
     seed: int
+    evidence: NumberedEvidence | None = None
+
+    @property
+    def shown(self) -> NumberedEvidence:
+        """The evidence, all of it where none was chosen."""
+        return whole_evidence(self.item) if self.evidence is None else self.evidence
 
 
 class FeedbackModel(Protocol):

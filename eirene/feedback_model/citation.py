@@ -1,12 +1,13 @@
 """Citations in a critique's reasons: numbers of retrieved passages become their ids, in square brackets.
 
-In a prompt passages have numbers, not ids: an id is text of the corpus's, and a number is soon checked. What stands in
-square brackets in a reason afterwards is the id of a passage that was shown, and nothing else.
+In a prompt sentences of passages have numbers, not ids: an id is text of the corpus's, and a number is soon checked.
+What stands in square brackets in a reason afterwards is the id of a passage that was shown, and nothing else.
 """
 
 from __future__ import annotations
 
 import re
+from collections.abc import Sequence
 from dataclasses import replace
 
 from eirene.core.critique import Finding, Sample
@@ -20,20 +21,18 @@ _ROUND = {ord("["): "(", ord("]"): ")"}
 _LONGEST = 120
 
 
-def with_ids(sample: Sample, item: Item) -> Sample:
-    """A model's sample with ids for the numbers in its reasons; a number that no passage has is marked as such.
+def with_ids(sample: Sample, ids: Sequence[str]) -> Sample:
+    """A model's sample with ids for the numbers in its reasons; a number that no evidence has is marked as such.
 
-    Where no passages were found for the item the sample is returned as it is.
+    `ids`: of the passage of each piece of evidence. Without any the sample is returned as it is.
     """
-    ids = found_ids(item)
     if not ids or not sample.is_valid:
         return sample
     return sample.model_copy(update={"reasons": tuple(r and _resolved(r, ids) for r in sample.reasons)})
 
 
-def resolved(reason: str, item: Item) -> str:
+def resolved(reason: str, ids: Sequence[str]) -> str:
     """A model's reason likewise."""
-    ids = found_ids(item)
     return _resolved(reason, ids) if ids else reason
 
 
@@ -62,7 +61,7 @@ def cite_passage(fault: AnswerFault, given: str, item: Item) -> AnswerFault:
     return replace(fault, reason=reason, findings=tuple(findings))
 
 
-def _resolved(reason: str, ids: tuple[str, ...]) -> str:
+def _resolved(reason: str, ids: Sequence[str]) -> str:
     """Numbers in square brackets as ids; other square brackets become round: they may look like an id, and are none."""
     pieces = _NUMBERS.split(reason)  # text, numbers, text, numbers, ..., text
     pieces[::2] = [text.translate(_ROUND) for text in pieces[::2]]
@@ -70,7 +69,7 @@ def _resolved(reason: str, ids: tuple[str, ...]) -> str:
     return "".join(pieces)
 
 
-def _passage(number: int, ids: tuple[str, ...]) -> str:
+def _passage(number: int, ids: Sequence[str]) -> str:
     return _cited(ids[number - 1]) if 1 <= number <= len(ids) else f"(no passage {number})"
 
 

@@ -14,18 +14,18 @@ from eirene.core.errors import InputError
 from eirene.core.findings.kinds import KINDS, REMOVED, REPLACED, finding_of
 from eirene.core.findings.tagged_reply import findings_in_reply
 from eirene.core.findings.tags import escape_tags, parse_tagged
-from eirene.core.records import Item
 from eirene.feedback_model.base import FeedbackRequest
 from eirene.feedback_model.citation import plain, resolved
 from eirene.feedback_model.finding_vote import sample_of
 from eirene.feedback_model.reply import check_end
-from eirene.feedback_model.request import LONGEST_REASON, LONGEST_WORDS, numbered_lines, schema_by_sentence
+from eirene.feedback_model.request import LONGEST_REASON, LONGEST_WORDS, schema_by_sentence
 from eirene.models.replies import ending
 from eirene.models.reply_text import UnreadableError, cleaned_instruct, count_headings
 from eirene.models.structured import ReplyForm, choice_schema, json_object, object_schema, text_schema
 from eirene.prompts import SHIPPED, Message, Prompt, PromptSet
 from eirene.prompts.fence import break_control_tokens, fence_word, one_line
 from eirene.prompts.history import history_lines, history_part
+from eirene.prompts.material import numbered_lines
 from eirene.text.quoting import one_line as shortened
 from eirene.text.refusals import denies_fault
 from eirene.text.sentences import Sentence
@@ -47,14 +47,14 @@ def hallucination_messages(
 ) -> tuple[Message, ...]:
     """The chat messages that ask for `request.answer` with tags. The same request gives the same messages.
 
-    References are the passages of the context, else the perspectives' arguments. `prompts` are what it is worded in;
+    References are the evidence and the perspectives' arguments. `prompts` are what it is worded in;
     `prompt` takes the place of the one that asks. Raises `InputError` for an answer without sentences, `PromptError`
     for placeholders that do not fit.
     """
     if not request.sentences:
         raise InputError("the answer has no sentences to judge; give a text", field="answer")
     prompt = prompt or prompts.load(HALLUCINATION_PROMPT)
-    question, references = _question(request, prompts), _references(request.item)
+    question, references = _question(request, prompts), _references(request)
     values = {"mark": _mark(request), "question": question, "references": references, "answer": _shown_answer(request)}
     if "kinds" in prompt.placeholders:  # a tuned model has learnt them
         values["kinds"] = _kinds()
@@ -72,7 +72,7 @@ def hallucination_form(request: FeedbackRequest, prompts: PromptSet = SHIPPED) -
     schema = schema_by_sentence(request, shapes)
     if schema is None:
         return None
-    question, references = _question(request, prompts), _references(request.item)
+    question, references = _question(request, prompts), _references(request)
     statements = numbered_lines(request.sentences)
     values = {
         "mark": fence_word(statements, question, references),
@@ -96,7 +96,7 @@ def _shown_answer(request: FeedbackRequest) -> str:
 def _mark(request: FeedbackRequest) -> str:
     """The mark hangs on what comes from outside alone: a reply is read without the words that asked for it."""
     asked = "\n".join(filter(None, [break_control_tokens(request.item.question), history_lines(request.item.history)]))
-    return fence_word(_shown_answer(request), asked, _references(request.item))
+    return fence_word(_shown_answer(request), asked, _references(request))
 
 
 def _question(request: FeedbackRequest, prompts: PromptSet) -> str:
@@ -105,10 +105,10 @@ def _question(request: FeedbackRequest, prompts: PromptSet) -> str:
     return f"{asked}\n{history_part(request.item.history, prompts)}" if request.item.history else asked
 
 
-def _references(item: Item) -> str:
-    """What an answer is compared with: the passages of its context and the arguments of its perspectives, numbered."""
-    arguments = [text for side in item.perspectives or () for text in side.arguments]
-    texts = enumerate([*(item.context or ()), *arguments], start=1)
+def _references(request: FeedbackRequest) -> str:
+    """What an answer is compared with: the evidence, and the arguments of its perspectives, numbered."""
+    arguments = [text for side in request.item.perspectives or () for text in side.arguments]
+    texts = enumerate([*(found.text for found in request.shown.sentences), *arguments], start=1)
     return "\n".join(f"{n}. {break_control_tokens(text)}" for n, text in texts) or NO_REFERENCES
 
 
@@ -155,7 +155,7 @@ def _finding(entry: object, sentence: Sentence, n: int, request: FeedbackRequest
     if kind in REPLACED:  # by what, is known of the words alone
         edit = None if (start, end) == (sentence.text_start, sentence.text_end) else said.get("right") or None
     finding = finding_of(kind, start, end, text=request.answer, edit=edit)
-    return finding.model_copy(update={"reason": resolved(reason, request.item)}) if reason else finding
+    return finding.model_copy(update={"reason": resolved(reason, request.shown.ids)}) if reason else finding
 
 
 def _place(words: str, sentence: Sentence) -> tuple[int, int]:
@@ -182,7 +182,7 @@ def _of_copy(text: str, request: FeedbackRequest, finish_reason: str | None) -> 
     if not body.strip():
         raise UnreadableError("empty")
     body, mark = _SURROGATE.sub("\ufffd", body), _mark(request)
-    copy, reasons = (cut_copy(body, mark), ()) if is_cut else split_reasons(body, mark, request.item)
+    copy, reasons = (cut_copy(body, mark), ()) if is_cut else split_reasons(body, mark, request.shown.ids)
     read = findings_in_reply(copy, request.answer, reasons=reasons)
     if read.no_copy is not None:
         raise UnreadableError("cut off" if is_cut else read.no_copy)
@@ -194,11 +194,11 @@ def _of_copy(text: str, request: FeedbackRequest, finish_reason: str | None) -> 
     return [f.model_copy(update={"reason": plain(f.reason, request.item)}) for f in read.findings]  # of quotations
 
 
-def split_reasons(reply: str, mark: str, item: Item) -> tuple[str, tuple[str, ...]]:
+def split_reasons(reply: str, mark: str, ids: Sequence[str]) -> tuple[str, tuple[str, ...]]:
     """The tagged copy in a reply, and the reasons below it, as many as it has pairs of kind tags, else none.
 
     The reasons stand behind the last line that holds nothing but `mark`, which occurs in no text that the model was
-    shown. They are one line each, numbers of found passages in them resolved to ids (`eirene.feedback_model.citation`).
+    shown. They are one line each, numbers of evidence in them resolved to `ids` (`eirene.feedback_model.citation`).
     What is no such list stays with the copy: a reply that repeats what it was shown has the mark in other places.
     """
     lines = reply.split("\n")
@@ -213,7 +213,7 @@ def split_reasons(reply: str, mark: str, item: Item) -> tuple[str, tuple[str, ..
         return "\n".join(lines), ()
     if len(said) != len(found) or len({f.start for f in found}) < len(found):  # which is whose is not beyond doubt
         return copy, ()
-    return copy, tuple(resolved(shortened(one_line(reason), _LONGEST), item) for reason in said)
+    return copy, tuple(resolved(shortened(one_line(reason), _LONGEST), ids) for reason in said)
 
 
 def cut_copy(reply: str, mark: str) -> str:

@@ -96,7 +96,9 @@ COMPLETENESS = CriticSpec(
     prompt=CHAT_PROMPT,
     form=completeness_form,
     json_prompt=COMPLETENESS_JSON_PROMPT,
-    read=lambda text, request, ended: with_ids(read_reply(text, request.sentences, finish_reason=ended), request.item),
+    read=lambda text, request, ended: with_ids(
+        read_reply(text, request.sentences, finish_reason=ended), request.shown.ids
+    ),
     in_own_words=True,
 )
 HALLUCINATION = CriticSpec(

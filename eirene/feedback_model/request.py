@@ -1,8 +1,6 @@
 """The prompts that ask for a critique of completeness: chat messages, JSON by schema, HaluQuestQA's instruct layout.
 
-Everything of the item is untrusted. Each statement, argument and passage is shown on one line of its own, so that none
-can pass for two; chat control words and our own headings are taken apart; the chat layout puts the whole between two
-lines with a word that does not occur in it.
+What is untrusted in them is laid out in `eirene.prompts.material`.
 """
 
 from __future__ import annotations
@@ -12,17 +10,20 @@ from typing import Any
 
 from eirene.core.critique import Tag
 from eirene.core.errors import InputError
-from eirene.core.records import Item, found_ids
 from eirene.feedback_model.base import FeedbackRequest
 from eirene.models.structured import ReplyForm, choice_schema, object_schema, text_schema
 from eirene.prompts import SHIPPED, Message, Prompt, PromptSet
-from eirene.prompts.fence import fence_word, one_line, shown_line
-from eirene.prompts.history import history_part
-from eirene.text.sentences import Sentence
+from eirene.prompts.fence import one_line
+from eirene.prompts.history import HISTORY_PROMPT
+from eirene.prompts.material import MATERIAL_PROMPT, answer_lines, given_lines, material_of
 
 CHAT_PROMPT = "feedback"
 INSTRUCT_PROMPT = "feedback_instruct"
 COMPLETENESS_JSON_PROMPT = "feedback_json"
+FAULT_PROMPTS = ("fault_open", "fault_given")
+"""What a fault is, without passages and with them: a part of those that ask for a critique."""
+COMPLETENESS_PROMPTS = (CHAT_PROMPT, COMPLETENESS_JSON_PROMPT, *FAULT_PROMPTS, MATERIAL_PROMPT, HISTORY_PROMPT)
+"""All that a chat model is asked for a critique of completeness in."""
 MOST_SENTENCES = 100
 """A longer answer is asked about as text: strict servers bound the size of a schema."""
 LONGEST_LACK = 200
@@ -31,8 +32,6 @@ LONGEST_REASON = 300
 """Characters of a reason: room for two sentences; a small model that has no more to say goes on all the same."""
 LONGEST_WORDS = 200
 """Characters of the words that are found faulty, and of those in their place."""
-
-_NUMBERED = "Context, in numbered passages; a reason may name the passage that it rests on by its number, as [N]:"
 
 
 def feedback_messages(
@@ -43,12 +42,11 @@ def feedback_messages(
     `prompts` are what it is worded in; `prompt` takes the place of the one that asks and must have the same
     placeholders. Raises `InputError` for an answer without sentences, `PromptError` for placeholders that do not fit.
     """
-    given, answer = _given(request.item, prompts), _answer(request)
-    material = f"{given}\n{answer}"
-    mark = fence_word(material, made_from=given)  # rounds differ in the answer alone
-    return (prompt or prompts.load(CHAT_PROMPT)).fill(
-        {"mark": mark, "material": material, "last": str(len(request.sentences))}
-    )
+    _check_sentences(request)
+    material = material_of(request.item, request.sentences, request.evidence, prompts=prompts)
+    fault = prompts.load(FAULT_PROMPTS[bool(request.item.context)]).fill({})[-1].content
+    values = {"material": material.block, "fault": fault, "last": str(len(request.sentences))}
+    return (prompt or prompts.load(CHAT_PROMPT)).fill(values)
 
 
 def feedback_instruct(
@@ -64,7 +62,8 @@ def feedback_instruct(
     """
     layout = prompt or prompts.load(INSTRUCT_PROMPT)
     words = layout.system if instruction is None else instruction.strip()
-    material = f"{_given(request.item, prompts)}\n{_answer(request)}"
+    _check_sentences(request)
+    material = f"{given_lines(request.item, request.evidence, prompts)}\n{answer_lines(request.sentences)}"
     return layout.fill({"instruction": words, "material": material})[-1].content + "\n"
 
 
@@ -108,28 +107,6 @@ def render_reply(tags: Sequence[Tag], reasons: Sequence[str | None]) -> str:
     return "\n".join(lines)
 
 
-def _answer(request: FeedbackRequest) -> str:
-    """The statements, behind the word `Answer:` that HaluQuestQA uses."""
+def _check_sentences(request: FeedbackRequest) -> None:
     if not request.sentences:
         raise InputError("the answer has no sentences to judge; give a text", field="answer")
-    return f"Answer: {numbered_lines(request.sentences)}"
-
-
-def _given(item: Item, prompts: PromptSet) -> str:
-    """The conversation, the question and what was given, with the word `Question:` that HaluQuestQA uses."""
-    lines = [history_part(item.history, prompts)] if item.history else []
-    lines.append(f"Question: {shown_line(item.question)}")
-    for side in item.perspectives or ():
-        lines.append(f"Perspective to be covered: {shown_line(side.name)}")
-        lines += [f"- {shown_line(argument)}" for argument in side.arguments]
-    if item.context:
-        numbered = bool(found_ids(item))
-        lines.append(_NUMBERED if numbered else "Context:")
-        lines += [f"- {f'[{n}] ' if numbered else ''}{shown_line(p)}" for n, p in enumerate(item.context, start=1)]
-    return "\n".join(lines)
-
-
-def numbered_lines(sentences: Sequence[Sentence]) -> str:
-    """The sentences as a model is shown them: with their numbers, one a line."""
-    # Numbered by place and not by `n`, so that they are 1 to the last whatever cut the text.
-    return "\n".join(f"{n}. {shown_line(s.text)}" for n, s in enumerate(sentences, start=1))

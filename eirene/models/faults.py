@@ -26,6 +26,7 @@ from eirene.core.errors import (
     RateLimitError,
     RedirectedError,
     RequestRefusedError,
+    TooLongError,
     UnreachableError,
     error_chain,
     root_cause,
@@ -65,6 +66,9 @@ _NO_NAME = re.compile(
 _RETRYABLE = (RateLimitError, BackendTimeoutError, UnreachableError, MalformedReplyError)
 _QUOTA_CODES = frozenset({"insufficient_quota", "billing_hard_limit_reached", "billing_not_active"})
 _QUOTA_TEXT = re.compile(r"insufficient_quota|credit balance is too low|billing_hard_limit_reached", re.IGNORECASE)
+_TOO_LONG = re.compile(
+    r"context[ _](?:length|size|window)|too many (?:input )?tokens|prompt is too long|input is too long", re.IGNORECASE
+)
 _TIMEOUT_CLASS = re.compile(r"Timeout|DeadlineExceeded")
 _CONNECTION_CLASS = re.compile(
     r"Connect(?:ion)?(?:Reset|Refused)?Error|ConnectionClosed|ProtocolError|ReadError|WriteError|NetworkError|"
@@ -178,8 +182,10 @@ def _by_status(status: int, error: Exception, message: str, name: str, parameter
         return Fault(BackendTimeoutError(said), retryable=True, retry_after_s=wait)
     if status >= 500 and _told_of(_whole(error), parameters) is None:
         return Fault(UnreachableError(said), retryable=True, retry_after_s=wait, is_internal=status == 500)
-    parameter = _refused_parameter(error, parameters)
-    return Fault(RequestRefusedError(said + _where(status, message)), retryable=False, parameter=parameter)
+    is_too_long = status in (400, 413, 422) and _TOO_LONG.search(_whole(error)) is not None
+    refused = TooLongError(said) if is_too_long else RequestRefusedError(said + _where(status, message))
+    parameter = None if is_too_long else _refused_parameter(error, parameters)
+    return Fault(refused, retryable=False, parameter=parameter)
 
 
 def _where(status: int, message: str) -> str:

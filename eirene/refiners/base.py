@@ -8,6 +8,7 @@ from typing import Protocol
 from eirene.core.critique import Critique
 from eirene.core.records import Item, Mode
 from eirene.core.usage import Meter
+from eirene.core.verification import NumberedEvidence
 
 
 @dataclass(frozen=True, slots=True)
@@ -23,7 +24,8 @@ class RefineTask:
     """One rewriting job. `answer` is the best text so far; `critique` is None in the modes that use none.
 
     `seed` is derived for this round; the same task gives the same rewrite where the model can be seeded. `undone`:
-    edits of earlier, accepted rewrites that the gate undid, each in words with its reason.
+    edits of earlier, accepted rewrites that the gate undid, each in words with its reason. `evidence`: the sentences of
+    the passages that a language model is shown; None for all.
     """
 
     item: Item
@@ -33,6 +35,7 @@ class RefineTask:
     rejections: tuple[Rejection, ...]
     seed: int
     undone: tuple[str, ...] = ()
+    evidence: NumberedEvidence | None = None
 
 
 class Refiner(Protocol):

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 from eirene.core.critique import Critique, TaggedSentence
 from eirene.core.errors import InputError
+from eirene.core.grounding import whole_evidence
 from eirene.core.records import Item, Mode
 from eirene.core.usage import Meter
 from eirene.models.chat import ChatModel, Sampling
@@ -17,6 +18,7 @@ from eirene.models.reply_text import check_ending, unwrapped
 from eirene.prompts import SHIPPED, Message, Prompt, PromptSet
 from eirene.prompts.fence import break_control_tokens, fence_word
 from eirene.prompts.history import history_lines
+from eirene.prompts.material import evidence_lines
 from eirene.refiners.base import RefineTask, Rejection
 
 if TYPE_CHECKING:
@@ -146,7 +148,7 @@ def refine_messages(
     values = {"question": break_control_tokens(item.question), "answer": break_control_tokens(task.answer)}
     if task.mode in ("fine-grained", "human"):
         values["faults"] = _faults(_critique(task), prompts, reasons_only=reasons_only)
-    arguments, passages, turns = _arguments(item), _passages(item), history_lines(item.history)
+    arguments, passages, turns = _arguments(item), _passages(task), history_lines(item.history)
     attempts = _attempts(task.rejections, prompts)
     undone = "\n".join(f"- {break_control_tokens(edit)}" for edit in task.undone)
     shown = (values["question"], arguments, passages, turns)
@@ -218,8 +220,8 @@ def _arguments(item: Item) -> str:
     return "\n\n".join(sides)
 
 
-def _passages(item: Item) -> str:
-    return "\n\n".join(f"{n}. {break_control_tokens(passage)}" for n, passage in enumerate(item.context or (), start=1))
+def _passages(task: RefineTask) -> str:
+    return evidence_lines(whole_evidence(task.item) if task.evidence is None else task.evidence)
 
 
 def _attempts(rejections: Sequence[Rejection], prompts: PromptSet) -> str:

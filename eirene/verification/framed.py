@@ -11,6 +11,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, NamedTuple
 
+from eirene.core.verification import Evidence
 from eirene.models.verifier.runtime import PremiseClaim
 from eirene.text.frames import FrameKind, StatementFrame, frame_of
 from eirene.text.polarity import contradicts
@@ -32,6 +33,11 @@ class ContextPiece:
     start: int
     end: int
     frame: StatementFrame | None = None
+
+    def evidence(self, ids: Sequence[str | None]) -> Evidence:
+        """The piece with its passage's number and id; `ids` has one for each text, or is empty."""
+        id_ = ids[self.source] if ids else None
+        return Evidence(passage=self.source + 1, id=id_, start=self.start, end=self.end, text=self.text)
 
 
 class PairReading(NamedTuple):

@@ -12,7 +12,7 @@ from eirene.core.errors import InputError
 from eirene.core.grounding import given_texts
 from eirene.core.records import PASSAGES, Item, found_ids
 from eirene.core.validation import CheckedModel, described
-from eirene.core.verification import ClaimVerdict, Evidence, Verification
+from eirene.core.verification import ClaimVerdict, Verification
 from eirene.models.verifier.runtime import shipped_verifier
 from eirene.text.cancellation import cancel_scope
 from eirene.text.sentences import Sentence, split_sentences
@@ -23,7 +23,6 @@ from eirene.verification.quotations import check_quotations
 
 if TYPE_CHECKING:
     from eirene.models.verifier.runtime import ReadsPairs
-    from eirene.verification.framed import ContextPiece
 
 
 class _AnswerWithContext(CheckedModel):
@@ -130,13 +129,8 @@ def _claim(sentence: Sentence, judged: JudgedSentence, ids: Sequence[str | None]
         supported=reading.supported,
         contradicted=reading.contradicted,
         risk=judged.risk,
-        evidence=None if piece is None else _evidence(piece, ids),
+        evidence=None if piece is None else piece.evidence(ids),
     )
-
-
-def _evidence(piece: ContextPiece, ids: Sequence[str | None]) -> Evidence:
-    number = piece.source
-    return Evidence(passage=number + 1, id=ids[number], start=piece.start, end=piece.end, text=piece.text)
 
 
 def verify_item(item: Item, answer: str) -> Verification | None:

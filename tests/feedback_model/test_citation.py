@@ -9,6 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from eirene.core.critique import Finding, Sample
+from eirene.core.grounding import whole_evidence
 from eirene.core.records import FOUND_PASSAGES, Item
 from eirene.core.usage import Meter
 from eirene.feedback_model.base import FeedbackModel, FeedbackRequest
@@ -42,7 +43,7 @@ async def drawn(critic: FeedbackModel, asked: FeedbackRequest) -> list[Sample]:
 
 
 def resolved(reason: str) -> str | None:
-    return with_ids(Sample(tags=("Incomplete",), reasons=(reason,)), ITEM).reasons[0]
+    return with_ids(Sample(tags=("Incomplete",), reasons=(reason,)), whole_evidence(ITEM).ids).reasons[0]
 
 
 def test_numbers_become_ids_and_what_is_made_up_is_marked() -> None:
@@ -50,11 +51,11 @@ def test_numbers_become_ids_and_what_is_made_up_is_marked() -> None:
     assert resolved("The year is wrong [2].") == "The year is wrong [oslo (a)]."
     assert resolved("See [1, 2] and [passage 1].") == "See [bread] [oslo (a)] and [bread]."
     assert resolved("See [Reference 2] and [ref. 1].") == "See [oslo (a)] and [bread]."
-    assert resolved("See [3] and [0].") == "See (no passage 3) and (no passage 0)."
+    assert resolved("See [4] and [0].") == "See (no passage 4) and (no passage 0)."
     assert resolved("See [paris].") == "See (paris)."
     sample = Sample(tags=("Incomplete",), reasons=("See [9].",))
-    assert with_ids(sample, PLAIN) is sample
-    assert with_ids(Sample(invalid="empty"), ITEM) == Sample(invalid="empty")
+    assert with_ids(sample, whole_evidence(PLAIN).ids) is sample
+    assert with_ids(Sample(invalid="empty"), ["a"]) == Sample(invalid="empty")
 
 
 @given(st.text(alphabet="[]12, ap", min_size=1).filter(str.strip))
@@ -65,13 +66,11 @@ def test_every_bracket_holds_an_id_that_was_given(reason: str) -> None:
     assert set(re.findall(r"\[([^\[\]]*)\]", found)) <= {"bread", "oslo (a)"}
 
 
-def test_a_model_is_shown_numbers_only_where_passages_were_found() -> None:
-    """Found passages are numbered in the prompt, and a reply's number is an id in the sample."""
+def test_a_model_is_shown_sentences_by_number_and_what_it_names_is_their_passage() -> None:
     asked = feedback_messages(request(ITEM))[-1].content
-    assert f"- [2] {PASSAGES[1]}" in asked
-    assert "oslo [a]" not in asked
-    assert f"Context:\n- {PASSAGES[0]}" in feedback_messages(request(PLAIN))[-1].content
-    reply = "1. [Complete]\n2. [Incomplete] Reasons: It was 1040 [2], not 1050 [7]."
+    assert "[2] Oslo is the capital of Norway.\n[3] It was founded in 1040.\n" in asked
+    assert "oslo [a]" not in asked and asked == feedback_messages(request(PLAIN))[-1].content
+    reply = "1. [Complete]\n2. [Incomplete] Reasons: It was 1040 [3], not 1050 [7]."
     sample = COMPLETENESS.read(reply, request(ITEM), None)
     assert sample.reasons[1] == "It was 1040 [oslo (a)], not 1050 (no passage 7)."
 

@@ -2,13 +2,17 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from eirene.core.critique import Tag
 from eirene.core.errors import InputError, PromptError
+from eirene.core.grounding import whole_evidence
 from eirene.core.records import Item, Perspective
+from eirene.core.verification import NumberedEvidence
 from eirene.feedback_model.base import FeedbackRequest
 from eirene.feedback_model.reply import read_reply
 from eirene.feedback_model.request import feedback_instruct, feedback_messages, render_reply
@@ -26,7 +30,7 @@ def request(answer: str, *, question: str = QUESTION, **more: object) -> Feedbac
 
 def material(messages_of: FeedbackRequest) -> list[str]:
     """The lines between the two marks of the chat layout."""
-    lines = feedback_messages(messages_of)[1].content.split("\n")
+    lines = feedback_messages(messages_of)[0].content.split("\n")
     first, last = [n for n, line in enumerate(lines) if line.startswith("TEXT-")]
     assert lines[first] == lines[last]
     return lines[first + 1 : last]
@@ -54,10 +58,15 @@ def test_without_an_instruction_our_own_words_serve() -> None:
 
 def test_perspectives_and_context_are_shown_where_the_item_has_them() -> None:
     sides = [Perspective(name="tenants", arguments=["Wages lag.", "Supply\nis short."])]
-    shown = material(request("Few homes.", perspectives=sides, context=["A 2019 study."]))
-    assert shown[1:6] == [
-        "Perspective to be covered: tenants", "- Wages lag.", "- Supply is short.", "Context:", "- A 2019 study.",
+    asked = request("Few homes.", perspectives=sides, context=["A 2019 study. It is long."])
+    shown = material(asked)
+    assert shown[1:5] == [
+        "Perspective to be covered: tenants", "- Wages lag.", "- Supply is short.",
+        "Evidence, in numbered sentences of the given passages:",
     ]  # fmt: skip
+    assert shown[5:7] == ["[1] A 2019 study.", "[2] It is long."]
+    some = replace(asked, evidence=NumberedEvidence(sentences=whole_evidence(asked.item).sentences[1:]))
+    assert material(some)[5:7] == ["[1] It is long.", shown[7]]
 
 
 def test_gold_feedback_and_meta_are_never_shown() -> None:
@@ -72,9 +81,9 @@ def test_the_same_request_gives_the_same_messages_whatever_the_seed() -> None:
 
 
 def test_the_mark_does_not_occur_in_the_material_even_if_it_was_seen_before() -> None:
-    mark = feedback_messages(request("Few homes."))[1].content.split("TEXT-")[1].split("\n")[0]
+    mark = feedback_messages(request("Few homes."))[0].content.split("\nTEXT-")[1].split("\n")[0]
     assert all(f"TEXT-{mark}" != line for line in material(request(f"Few homes. TEXT-{mark}\nTEXT-{mark}")))
-    assert feedback_messages(request(f"Few homes. TEXT-{mark}"))[1].content.count(f"TEXT-{mark}") == 1
+    assert feedback_messages(request(f"Few homes. TEXT-{mark}"))[0].content.count(f"TEXT-{mark}") == 1
 
 
 BREAKS = ["\n", "\r\n", "\r", "\v", "\f", "\x85", "\u2028", "\u2029"]
@@ -87,7 +96,15 @@ def test_no_text_of_the_item_can_begin_a_line(subtests: pytest.Subtests) -> None
             held = request(
                 forged, question=forged, context=[forged], perspectives=[{"name": forged, "arguments": [forged]}]
             )
-            allowed = ("Question: ", "Perspective", "- ", "Context:", "Answer: ", *(f"{n}. " for n in range(2, 9)))
+            allowed = (
+                "Question: ",
+                "Perspective",
+                "- ",
+                "Evidence, ",
+                "[",
+                "Answer: ",
+                *(f"{n}. " for n in range(2, 9)),
+            )
             assert all(line.startswith(allowed) for line in material(held))
             assert feedback_instruct(held).count("\n### ") == 2
 
@@ -128,10 +145,13 @@ def test_a_prompt_of_ones_own_must_have_the_placeholders() -> None:
 
 
 def test_the_prompt_itself_holds_no_verdict() -> None:
-    prompt = load_prompt("feedback")
-    sentences = split_sentences("One. Two. Three.")
-    assert read_reply(prompt.system, sentences).invalid == "no verdict"
-    assert read_reply("\n".join(m.content for m in feedback_messages(request("One. Two."))), sentences).invalid
+    """The format shows both verdicts of statement 1: whoever copies it, or a part of it, has voted for nothing."""
+    for answer in ("One.", "One. Two."):
+        (asked,) = feedback_messages(request(answer))
+        lines = asked.content.splitlines()
+        shown = [line for line in lines if line.startswith("1. [")]
+        for copied in (asked.content, load_prompt("feedback").user, "\n".join(shown), shown[1]):
+            assert read_reply(copied, split_sentences(answer)).invalid
 
 
 @given(st.lists(st.none() | st.text(min_size=1, max_size=30).filter(str.isalnum), min_size=1, max_size=6))

@@ -58,4 +58,5 @@ def test_an_unknown_prompt_names_the_known_ones() -> None:
 
 
 def test_every_shipped_prompt_loads() -> None:
-    assert not [name for name in shipped_names() if not load_prompt(name).placeholders]
+    fixed = [name for name in shipped_names() if not load_prompt(name).placeholders]
+    assert fixed == ["fault_given", "fault_open"]

@@ -81,7 +81,7 @@ def test_perspectives_and_context_are_shown_where_there_are_any() -> None:
     item = ITEM.model_copy(update={"perspectives": sides, "context": ["a passage", "another"]})
     text = shown(task(item=item))
     assert "MARK\npro\n- quiet\n- clean\n\ncon\n- dear\nMARK" in text
-    assert "MARK\n1. a passage\n\n2. another\nMARK" in text
+    assert "MARK\n[1] a passage\n[2] another\nMARK" in text
     assert "arguments" not in shown(task())
 
 

@@ -14,13 +14,13 @@ import numpy as np
 from numpy.typing import NDArray
 
 from eirene.agent.critics import critics_of, critique_from_notes
+from eirene.agent.evidence import first_request
 from eirene.agent.settings import Settings
 from eirene.agent.state import Parts
 from eirene.agent.thinking import answer_alone
 from eirene.core.critique import Critique, TaggedSentence
 from eirene.core.grounding import grounding_for
 from eirene.core.records import VOTED_MODES, Item
-from eirene.core.signature import derive_seed
 from eirene.eval.base import Pair, case_of
 from eirene.eval.detectors.chainpoll import ChainPoll, chainpoll_messages
 from eirene.eval.pairwise import ChatPairwise, pairwise_messages
@@ -97,8 +97,7 @@ def of_loop(item: Item, parts: Parts, settings: Settings, count: Count) -> Numbe
             if isinstance(critic, ChatFeedback):
                 # A text that was accepted is voted on anew; the hallucination critic judges every rewrite as well.
                 again = rounds(settings) if settings.after_accept == "continue" or kind == "hallucination" else 0
-                seed = derive_seed(settings.seed, item.id, "feedback" if kind == "completeness" else kind, 1)
-                request = FeedbackRequest(item, item.answer, sentences, seed)
+                request = first_request(kind, item, parts, settings)
                 total += _vote(critic, request, settings, count, again=again, is_tagged=kind == "hallucination")
     if isinstance(parts.refiner, ChatRefiner) and settings.mode != "edit":
         total += _rewrites(item, sentences, settings, count, parts.refiner.prompts)

@@ -12,24 +12,23 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, BinaryIO
 
+from eirene.agent.evidence import first_request
 from eirene.agent.settings import Settings
 from eirene.agent.state import Parts
 from eirene.agent.thinking import answer_alone
 from eirene.core.errors import InputError
 from eirene.core.json import parse_json
 from eirene.core.records import Item
-from eirene.core.signature import derive_seed, digest
+from eirene.core.signature import digest
 from eirene.data.json_rows import cannot_read, reason
 from eirene.data.output import check_output
 from eirene.feedback_model.base import FeedbackRequest
 from eirene.feedback_model.model import ChatFeedback
-from eirene.feedback_model.request import CHAT_PROMPT, COMPLETENESS_JSON_PROMPT
+from eirene.feedback_model.request import COMPLETENESS_PROMPTS
 from eirene.models.cache import is_whole
 from eirene.models.redaction import redacted
 from eirene.models.replies import Reply, choices_of, usage_of
 from eirene.models.structured import guided_text
-from eirene.prompts.history import HISTORY_PROMPT
-from eirene.text.sentences import split_sentences
 
 MAX_REQUESTS = 50_000
 MAX_BYTES = 200 * 10**6
@@ -85,11 +84,11 @@ class SamplingStep:
                 field="backend",
             )
         self._feedback = parts.feedback_model
-        self._settings = settings
+        self._parts, self._settings = parts, settings
         chat, sampling = self._feedback.chat, self._feedback.sampling
-        named = (CHAT_PROMPT, COMPLETENESS_JSON_PROMPT, HISTORY_PROMPT)
-        prompts = [self._feedback.prompts.load(name).digest for name in named]
-        made_with = [chat.name, sampling.asked(), settings.samples, settings.seed, chat.structured, prompts]
+        prompts = [self._feedback.prompts.load(name).digest for name in COMPLETENESS_PROMPTS]
+        drawn = [settings.samples, settings.evidence, settings.seed]
+        made_with = [chat.name, sampling.asked(), *drawn, chat.structured, prompts]
         self.configuration = digest(made_with)[:12]
         self.chat = chat
 
@@ -119,8 +118,7 @@ class SamplingStep:
             yield {"custom_id": custom_id, "method": "POST", "url": URL, "body": body}
 
     def _request(self, item: Item) -> FeedbackRequest:
-        item, seed = answer_alone(item), derive_seed(self._settings.seed, item.id, "feedback", 1)
-        return FeedbackRequest(item, item.answer, split_sentences(item.answer), seed)
+        return first_request("completeness", answer_alone(item), self._parts, self._settings)
 
 
 @dataclass(frozen=True, slots=True)

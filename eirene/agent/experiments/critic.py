@@ -9,6 +9,7 @@ from typing import Any
 
 from eirene.agent.batch.rows import MadeRows, RowJournal, RowKind
 from eirene.agent.critics import chosen_critique, critics_of
+from eirene.agent.evidence import first_request
 from eirene.agent.run import SettingsLike, make_settings
 from eirene.agent.settings import Settings
 from eirene.agent.state import Parts
@@ -17,7 +18,7 @@ from eirene.core.errors import PERMANENT_ERRORS, EireneError, FormError, InputEr
 from eirene.core.findings.edits import apply_findings
 from eirene.core.findings.tagged_reply import findings_in_reply
 from eirene.core.scores import Unscored
-from eirene.core.signature import derive_seed, digest, signature
+from eirene.core.signature import digest, signature
 from eirene.core.usage import Meter, Usage
 from eirene.core.validation import FrozenModel
 from eirene.data import open_source
@@ -28,7 +29,6 @@ from eirene.eval.datasets.base import FeedbackCase
 from eirene.eval.metrics.feedback import FeedbackRow, scored_row
 from eirene.eval.metrics.findings import CaseFindings
 from eirene.eval.scoring import Scorer, in_order
-from eirene.feedback_model.base import FeedbackRequest
 from eirene.feedback_model.sampling import draw_samples
 from eirene.feedback_model.vote import VoteResult
 
@@ -91,9 +91,9 @@ async def _criticised(
     try:
         for kind, critic in critics_of(parts, settings):  # seeds and stops as in a run of the loop
             is_first = kind == "completeness"
-            seed = derive_seed(settings.seed, item.id, "feedback" if is_first else kind, 1)
+            request = first_request(kind, item, parts, settings, sentences=case.sentences)
             drawn = await draw_samples(
-                critic, FeedbackRequest(item, item.answer, case.sentences, seed), n=settings.samples,
+                critic, request, n=settings.samples,
                 stop=settings.stop if is_first else "none", meter=meter, min_consistency=settings.min_consistency,
             )  # fmt: skip
             samples += drawn.samples
