@@ -53,8 +53,8 @@ class LoopSettings:
     stop: Annotated[
         Stop,
         Setting(
-            "When to stop drawing early: exact never changes the winning tags, beta stops at a posterior of 0.95; auto "
-            "draws all where one request gives them, else as beta (exact with a floor on consistency)."
+            "When to stop drawing early: exact never changes the winning tags, beta stops at a posterior of 0.95, none "
+            "draws all at once (EIR); auto is beta for language models (exact with a floor on consistency)."
         ),
     ] = "auto"
     max_rounds: Annotated[int, Ge(1), Le(100), Setting("Rewrites at most.")] = 2

@@ -53,17 +53,11 @@ class FeedbackModel(Protocol):
 
 @runtime_checkable
 class DrawsTogether(Protocol):
-    """A feedback model whose samples may be a request each, and that says so; of others `auto` draws all."""
+    """A feedback model that says whether its samples are a request each; of others `auto` draws all."""
 
     @property
     def draws_together(self) -> bool:
-        """Whether one request gives several samples, as far as is known."""
-        ...
-
-    def draw_together(self, request: FeedbackRequest, *, count: int, meter: Meter) -> AsyncIterator[Sample]:
-        """The first `count` samples as far as one request gives them: fewer, or none, where each turns out to be a
-        request of its own. Else as `draw`.
-        """
+        """Whether one request gives several samples, as far as is known; the first sample of a draw settles it."""
         ...
 
 

@@ -160,31 +160,22 @@ class ChatFeedback:
         messages = self._asking.messages(request, prompts=self.prompts)
         return Drawing(messages, sampling, seeds)
 
-    def draw(self, request: FeedbackRequest, *, start: int, count: int, meter: Meter) -> AsyncGenerator[Sample, None]:
-        """Samples `start` to `start + count - 1`, in this order; closing the generator cancels the calls under way.
-
-        A call that failed for good is an invalid sample with the cause. Raises `BackendError` when the key or the
-        quota is the cause, or when no call of the request's first draw succeeds.
-        """
-        return self._drawn(request, start=start, count=count, meter=meter, together=False)
-
     @property
     def draws_together(self) -> bool:
         """Whether several samples may be asked for in one request; a guess until a request has found out."""
         return self._chat.takes_n
 
-    def draw_together(self, request: FeedbackRequest, *, count: int, meter: Meter) -> AsyncGenerator[Sample, None]:
-        """The first `count` samples as far as one request gives them. Raises what `draw` raises."""
-        return self._drawn(request, start=0, count=count, meter=meter, together=True)
-
-    async def _drawn(
-        self, request: FeedbackRequest, *, start: int, count: int, meter: Meter, together: bool
+    async def draw(
+        self, request: FeedbackRequest, *, start: int, count: int, meter: Meter
     ) -> AsyncGenerator[Sample, None]:
+        """Samples `start` to `start + count - 1`, in this order; closing the generator cancels the calls under way.
+
+        A call that failed for good is an invalid sample with the cause. Raises `BackendError` when the key or the
+        quota is the cause, or when no call of the request's first draw succeeds.
+        """
         _warn_of_zero(self.name, self._sampling.temperature, start + count)
         asked = self.asks(request, start=start, count=count)
-        replies = draw_replies(
-            self._chat, asked.messages, sampling=asked.sampling, seeds=asked.seeds, meter=meter, together=together
-        )
+        replies = draw_replies(self._chat, asked.messages, sampling=asked.sampling, seeds=asked.seeds, meter=meter)
         drawn: list[Sample] = []
         known: dict[tuple[str, str | None], Sample] = {}  # replies that are word for word the same are read once
         failures: list[BackendError] = []  # held back until it is sure that the model can be reached
@@ -270,6 +261,11 @@ class LocalFeedback:
     def name(self) -> str:
         """The model's name, `hf:...`."""
         return self._model.name
+
+    @property
+    def draws_together(self) -> bool:
+        """All samples of a draw come from one reading of the prompt."""
+        return True
 
     @property
     def sampling(self) -> LocalSampling:

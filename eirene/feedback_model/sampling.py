@@ -17,6 +17,8 @@ from eirene.feedback_model.base import DrawsTogether, FeedbackModel, FeedbackReq
 from eirene.feedback_model.vote import check_sample, has_quorum
 
 STOP_RULES: tuple[StopRule, ...] = get_args(StopRule)
+FIRST = 5
+"""Samples of the first of two requests: one more than the fewest that rule `beta` is sure of where all agree."""
 POSTERIOR = 0.95
 """Rule `beta` stops when the leader wins with at least this probability."""
 Votes = Sequence[tuple[Tag, ...] | None]
@@ -47,20 +49,29 @@ async def draw_samples(
 ) -> DrawResult:
     """Up to `n` samples of the request, fewer when the rule `stop` says that the rest is not needed.
 
-    With rule `none` the model is asked once, for all; else in rounds as long as `next_round` says. `auto` is `none`
-    where one request gives all samples, or the model does not say; where each is a request of its own it is `beta`,
-    or `exact` with a floor, which a share of fewer samples could not be held to. A sample that does
-    not fit the request's sentences is kept as an invalid one. `on_sample` is called with each sample's index
-    (from 0) as it comes. `min_consistency` is the floor that the selection will use. The same model and request
-    give the same result. Raises `BackendError` when the model gives more or fewer samples than it was asked for.
+    With rule `none` the model is asked once, for all. Else, where one request gives several samples, it is asked
+    twice at most: for `FIRST` or as many as the rule needs at least, then for the rest; where each is a request of its
+    own, in rounds as long as `next_round` says. `auto` is `beta`, or `exact` with a floor, which a share of fewer
+    samples could not be held to, and `none` for a model that does not say how it is asked. A sample that does not fit
+    the request's sentences is kept as an invalid one. `on_sample` is called with each sample's index (from 0) as it
+    comes. `min_consistency` is the floor that the selection will use. The same model and request give the same result.
+    Raises `BackendError` when the model gives more or fewer samples than it was asked for.
     """
-    drawing = _SamplesSoFar(model, request, n=n, floor=min_consistency, on_sample=on_sample, meter=meter)
-    rule = await drawing.rule_for_auto() if stop == "auto" else stop
+    drawing = _SamplesSoFar(model, request, n=n, floor=min_consistency, on_sample=on_sample)
+    rule = _rule_of_auto(model, min_consistency) if stop == "auto" else stop
     while not drawing.is_enough(rule):
         start = len(drawing.samples)
         count = next_round(drawing.votes, n_total=n, rule=rule, min_consistency=min_consistency)
+        if drawing.comes_together:
+            count = n - start if start else min(n, max(count, FIRST))
         await drawing.take(model.draw(request, start=start, count=count, meter=meter), count, rule)
     return DrawResult(samples=tuple(drawing.samples), early_stop=len(drawing.samples) < n, stop=rule)
+
+
+def _rule_of_auto(model: FeedbackModel, floor: float) -> StopRule:
+    if not isinstance(model, DrawsTogether):
+        return "none"
+    return "exact" if floor else "beta"
 
 
 class _SamplesSoFar:
@@ -74,9 +85,8 @@ class _SamplesSoFar:
         n: int,
         floor: float,
         on_sample: Callable[[int, Sample], None] | None,
-        meter: Meter,
     ) -> None:
-        self._model, self._request, self._meter = model, request, meter
+        self._model, self._request = model, request
         self._n, self._floor, self._on_sample = n, floor, on_sample
         self.samples: list[Sample] = []
         self.votes: list[tuple[Tag, ...] | None] = []
@@ -85,19 +95,13 @@ class _SamplesSoFar:
         """Whether the rule says so."""
         return should_stop(self.votes, n_total=self._n, rule=rule, min_consistency=self._floor)
 
-    async def rule_for_auto(self) -> StopRule:
-        """The rule for a model, by what a request for all samples gives where it may give several; those are taken."""
-        if not isinstance(self._model, DrawsTogether):
-            return "none"
-        if self._model.draws_together:
-            stream = self._model.draw_together(self._request, count=self._n, meter=self._meter)
-            await self.take(stream, self._n, "none", may_end=True)
-            if self.is_enough("none"):
-                return "none"
-        return "exact" if self._floor else "beta"
+    @property
+    def comes_together(self) -> bool:
+        """Whether one request gives several samples, as far as is known: the first sample of a draw settles it."""
+        return isinstance(self._model, DrawsTogether) and self._model.draws_together
 
-    async def take(self, stream: AsyncIterator[Sample], count: int, rule: StopRule, *, may_end: bool = False) -> None:
-        """Takes the samples of one draw for `count`, until the rule says that they are enough."""
+    async def take(self, stream: AsyncIterator[Sample], count: int, rule: StopRule) -> None:
+        """Takes the samples of one draw for `count`; where they come one by one, until the rule says: enough."""
         end = len(self.samples) + count
         async with _closing(stream):
             async for drawn in stream:
@@ -106,9 +110,9 @@ class _SamplesSoFar:
                         f"feedback model {self._model.name!r} gave more than the {count} samples asked for"
                     )
                 self._add(check_sample(drawn, self._request.sentences))
-                if rule != "none" and len(self.samples) < end and self.is_enough(rule):
+                if not self.comes_together and len(self.samples) < end and self.is_enough(rule):
                     return
-        if len(self.samples) < end and not may_end:
+        if len(self.samples) < end:
             came = len(self.samples) - (end - count)
             raise BackendError(f"feedback model {self._model.name!r} gave {came} of the {count} samples asked for")
 

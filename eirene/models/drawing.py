@@ -30,24 +30,19 @@ async def draw_replies(
     sampling: Sampling,
     seeds: Sequence[int],
     meter: Meter,
-    together: bool = False,
 ) -> AsyncGenerator[Reply | BackendError, None]:
     """One reply a seed, in the order of the seeds; a call that failed for good gives its error in that place.
 
     What the call cache knows is taken from it, the rest is drawn: by one request for all of it (with the first seed)
     while the provider takes `n`; what is then still missing, and everything where it does not, by concurrent calls.
-    With `together` nothing is asked for one by one: the replies end where the one request for all gave no more.
     Closing the generator cancels the calls under way. Raises `PERMANENT_ERRORS`.
     """
     known = await chat.recall(messages, sampling=sampling, seeds=seeds, meter=meter)
     missing = [seed for seed, reply in zip(seeds, known, strict=True) if reply is None]
-    fresh = _fresh(chat, messages, sampling=sampling, seeds=missing, meter=meter, together=together)
+    fresh = _fresh(chat, messages, sampling=sampling, seeds=missing, meter=meter)
     async with aclosing(fresh):  # a generator that is merely dropped would leave its calls running
         for reply in known:
-            outcome = await anext(fresh, None) if reply is None else reply
-            if outcome is None:
-                return
-            yield outcome
+            yield await anext(fresh) if reply is None else reply
 
 
 async def _fresh(
@@ -57,7 +52,6 @@ async def _fresh(
     sampling: Sampling,
     seeds: Sequence[int],
     meter: Meter,
-    together: bool,
 ) -> AsyncGenerator[Reply | BackendError, None]:
     done = 0
     if len(seeds) > 1 and chat.takes_n:
@@ -72,8 +66,6 @@ async def _fresh(
         for reply in replies:
             yield reply
         done = len(replies)
-    if together and len(seeds) > 1:
-        return
     rest = _concurrently(chat, messages, sampling=sampling, seeds=seeds[done:], meter=meter)
     async with aclosing(rest):
         async for outcome in rest:

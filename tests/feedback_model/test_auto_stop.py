@@ -43,10 +43,27 @@ async def drawn(model: Any, asked: FeedbackRequest, *, stop: Any = "auto", floor
     return await draw_samples(model, asked, n=20, stop=stop, meter=Meter(), min_consistency=floor)
 
 
-async def test_one_request_gives_all_where_n_is_taken() -> None:
-    with LoopbackServer(critique) as server:
-        found = await drawn(feedback_at(server), request(), floor=0.9)
-    assert (server.calls, len(found.samples), found.stop, found.early_stop) == (1, 20, "none", False)
+def torn(asked: ScriptedRequest, index: int) -> str:
+    """Every other critique finds nothing."""
+    return "1. [Complete]\n2. [Complete]" if index % 2 else f"1. [Complete]\n2. [Incomplete] Reasons: No {index}."
+
+
+@pytest.mark.parametrize(
+    ("script", "stop", "floor", "asked", "rule"),
+    [
+        ("1. [Complete]\n2. [Complete]", "auto", 0.0, [5], "beta"),
+        (torn, "auto", 0.0, [5, 15], "beta"),
+        ("1. [Complete]\n2. [Complete]", "auto", 0.5, [11], "exact"),
+        (torn, "auto", 0.5, [11, 9], "exact"),
+        (critique, "none", 0.0, [20], "none"),
+    ],
+)
+async def test_where_n_is_taken_the_rest_is_asked_for_only_where_the_first_do_not_decide(
+    script: Any, stop: Any, floor: float, asked: list[int], rule: str
+) -> None:
+    with LoopbackServer(script) as server:
+        found = await drawn(feedback_at(server), request(), stop=stop, floor=floor)
+    assert ([r.n for r in server.requests], len(found.samples), found.stop) == (asked, sum(asked), rule)
 
 
 async def test_where_n_is_refused_drawing_stops_early_and_the_refusal_is_remembered(subtests: pytest.Subtests) -> None:

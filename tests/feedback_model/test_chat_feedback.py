@@ -153,4 +153,4 @@ async def test_a_vote_can_end_early() -> None:
     model = ChatFeedback(OneAtATime(script=lambda _: FAULTY))
     result = await draw_samples(model, REQUEST, n=20, stop="beta", meter=meter)
     assert result.early_stop
-    assert meter.total.calls == len(result.samples) < 10
+    assert len(result.samples) <= meter.total.calls <= 5

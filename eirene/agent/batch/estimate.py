@@ -27,6 +27,7 @@ from eirene.eval.pairwise import ChatPairwise, pairwise_messages
 from eirene.feedback_model.base import FeedbackRequest
 from eirene.feedback_model.model import ChatFeedback
 from eirene.feedback_model.request import render_reply
+from eirene.feedback_model.sampling import FIRST
 from eirene.models.costs import Count, Price
 from eirene.prompts import Message, PromptSet
 from eirene.refiners.base import RefineTask
@@ -122,8 +123,8 @@ def _vote(
     if chat.cache is not None:
         keys = chat.keys(asked.messages, sampling=asked.sampling, seeds=asked.seeds)
         most -= len(chat.cache.recall_now([key for key in keys if key is not None]))
-    stops = not is_tagged and (not chat.takes_n if settings.stop == "auto" else settings.stop != "none")
-    least = min(FEWEST, most) if stops else most
+    stops = not is_tagged and settings.stop != "none"
+    least = min(FIRST if chat.takes_n else FEWEST, most) if stops else most
     if is_tagged:
         answer = count(request.answer)
         reply = [answer * TAGGED[0], answer * TAGGED[1] + len(request.sentences) * count(REASON * 2)]
@@ -131,13 +132,13 @@ def _vote(
         n = len(request.sentences)
         none = render_reply(["Complete"] * n, [None] * n)
         reply = [count(none), count(render_reply(["Incomplete"] * n, [REASON * 2] * n))]
-    calls = [min(1, least), (-(-most // FEWEST) if stops else min(1, most)) if chat.takes_n else most]
-    calls[0] = calls[0] if chat.takes_n else least
+    calls = [min(1, least), min(1 + stops, most)] if chat.takes_n else [least, most]
     once = np.array(
         [[calls[0], calls[0] * prompt, least * reply[0]], [calls[1], calls[1] * prompt, most * reply[1]]], float
     )
     whole = settings.samples  # of a new text nothing is known
-    per_vote = [1 if chat.takes_n else whole, (1 if chat.takes_n else whole) * prompt * REWRITE[1], whole * reply[1]]
+    requests = 1 + stops if chat.takes_n else whole
+    per_vote = [requests, requests * prompt * REWRITE[1], whole * reply[1]]
     once[1] += again * np.array(per_vote)
     return once
 
@@ -252,8 +253,13 @@ def assumptions(parts: Parts, settings: Settings, *, counted_by: str) -> list[st
     if settings.mode in VOTED_MODES and isinstance(parts.feedback_model, ChatFeedback):
         if parts.feedback_model.chat.takes_n:
             fewest = f"{FEWEST} to " if settings.stop != "none" else ""
-            said.append(f"{settings.samples} critiques are one request that reads the prompt once; a provider that "
-                        f"refuses n makes {fewest}{settings.samples} of it")  # fmt: skip
+            asked = (
+                f"are two requests, for {FIRST} and where these do not decide for the rest"
+                if fewest
+                else ("are one request")
+            )
+            said.append(f"{settings.samples} critiques {asked}; a provider that refuses n makes "
+                        f"{fewest}{settings.samples} of it")  # fmt: skip
         said.append("at least: no sentence is faulty, and nothing is rewritten; at most: every sentence is, with a "
                     "reason of some 45 tokens")  # fmt: skip
     if isinstance(parts.refiner, ChatRefiner) and settings.mode != "edit":

@@ -116,7 +116,7 @@ def test_one_request_for_all_critiques_reads_the_prompt_once(tmp_path: Path) -> 
     assert (once[0], each[0]) == (1, 20)
     assert each[1] == 20 * once[1] and each[2] == once[2]
     auto, early = least(parts_with(spotless), "auto"), least(parts_with(spotless, n=False), "auto")
-    assert auto.tolist() == once.tolist() and early[0] == 3
+    assert (auto[0], auto[1], 4 * auto[2]) == (*once[:2], once[2]) and early[0] == 3  # 5 of 20 may decide
 
 
 def test_a_judge_is_counted_apart_and_without_its_price_nothing_is_known() -> None:

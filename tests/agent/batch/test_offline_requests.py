@@ -26,7 +26,7 @@ from eirene.models.scripted import ScriptedChatModel
 from eirene.refiners.model import ChatRefiner
 from eirene.testing.script import BrokenReply, HttpError, ScriptedReply, ScriptedRequest, TextReply, answer_requests
 
-SETTINGS = Settings(samples=6, seed=3)
+SETTINGS = Settings(samples=6, seed=3, stop="none")
 TAGS = ("1. [Complete]\n2. [Complete]", "1. [Incomplete] Reasons: Cost is missing.\n2. [Complete]",
         "1. [Incomplete] Reasons: Pollution is missing.\n2. [Complete]")  # fmt: skip
 
