@@ -154,7 +154,7 @@ def reflection(server: Server) -> Refine:
     async def refine(item: Row) -> tuple[str, Used]:
         counts, asked = counter(), material(item).rpartition("\n\nAnswer: ")[0]
         start = HumanMessage(asked, additional_kwargs={"answer": item["answer"]})
-        limit = 2 * (ROUNDS + 1)  # supersteps: the given answer and each rewrite is judged
+        limit = 2 * (ROUNDS + 1) + 1  # supersteps: the given answer and each rewrite is judged, and the end
         state = await whole.ainvoke({"messages": [start]}, config={"callbacks": [counts], "recursion_limit": limit})
         answers = [m for m in state["messages"] if isinstance(m, AIMessage)]
         return answers[-1].text.strip(), counts.used()
