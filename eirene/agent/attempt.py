@@ -2,17 +2,18 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Literal, Self
 
 from pydantic import Field
 
 from eirene.agent.state import Json, State
-from eirene.core.records import EditDecision, RewriteComparison
+from eirene.core.records import Drawn, EditDecision, RewriteComparison
 from eirene.core.scores import PairVotes, Scores
 from eirene.core.validation import FrozenModel
 from eirene.gate.edits import CheckedRewrite
 
-_OF_ROUNDS = {"candidate", "written", "edits", "mended", "comparison", "pairwise", "scores"}
+_OF_ROUNDS = {"candidate", "written", "drawn", "edits", "mended", "comparison", "pairwise", "scores"}
 
 
 class Attempt(FrozenModel):
@@ -24,6 +25,8 @@ class Attempt(FrozenModel):
     """Why it is not worth scoring; None where it is."""
     written: str | None = None
     """What the refiner wrote, where that is another text than `candidate`."""
+    drawn: Drawn | None = None
+    """How a model drew it; None where it was not drawn."""
     edits: tuple[EditDecision, ...] = ()
     """What became of each edit."""
     mended: tuple[str, ...] = ()
@@ -46,10 +49,35 @@ class Attempt(FrozenModel):
         """The attempt that the state holds; one without a rewrite where it holds none."""
         return cls.model_validate(state.get("attempt") or {})
 
+    @classmethod
+    def waiting(cls, state: State) -> list[Self]:
+        """The attempts that were drawn with that of the state, and wait for it to be turned down."""
+        return [cls.model_validate(a) for a in state.get("waiting") or ()]
+
     @property
     def scorable(self) -> str | None:
         """The text to be scored; None where there is none, or none that is worth it."""
         return None if self.unusable else self.candidate
+
+    @property
+    def rank(self) -> tuple[bool, float]:
+        """What is the better of two attempts: one that can be scored, and the likelier to be the better answer."""
+        return self.scorable is not None, 0.0 if self.comparison is None else self.comparison.better
+
+    def passing_over(self, others: Sequence[Attempt]) -> Self:
+        """With a word on each of the attempts in whose place it is taken."""
+        if self.drawn is None or not others:
+            return self
+        told = (*self.drawn.passed_over, *(other.described for other in others))
+        return self.model_copy(update={"drawn": self.drawn.model_copy(update={"passed_over": told})})
+
+    @property
+    def described(self) -> str:
+        """What became of it, for the record of another one."""
+        how = "a rewrite" if self.drawn is None else f"{self.drawn.form} {self.drawn.n} of {self.drawn.of}"
+        chance = "" if self.comparison is None else f"better with probability {self.comparison.better:.2f}"
+        refused = "" if self.drawn is None or not self.drawn.refused else f" ({'; '.join(self.drawn.refused)})"
+        return f"{how}: {self.unusable or chance or 'not tried'}{refused}"
 
     def with_edits(self, checked: CheckedRewrite) -> Self:
         """After the checks: without the edits that were undone, and compared."""
@@ -75,9 +103,9 @@ class Attempt(FrozenModel):
         """With what was asked because of its scores."""
         return self.model_copy(update={"scores_without_errors": scores_without_errors, "pairwise": pairwise})
 
-    def in_state(self) -> Json:
-        """The update that puts it into the state."""
-        return {"attempt": self.model_dump(mode="json")}
+    def in_state(self, waiting: Sequence[Attempt] = ()) -> Json:
+        """The update that puts it into the state, with those that wait for it to be turned down."""
+        return {"attempt": self.model_dump(mode="json"), "waiting": [a.model_dump(mode="json") for a in waiting]}
 
     def as_round(self, state: State, *, decision: Literal["accept", "reject"], why: str) -> Json:
         """The update that appends the round to those of the state: critique, samples, attempt and decision."""

@@ -9,6 +9,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, fields, replace
 from typing import TYPE_CHECKING
 
+from eirene.agent.settings import MOST_BY_DEFAULT
 from eirene.agent.state import Parts
 from eirene.core.errors import InputError
 from eirene.core.loop_settings import Structured
@@ -25,7 +26,6 @@ if TYPE_CHECKING:
     from eirene.eval.base import Detector, PairwiseJudge
     from eirene.feedback_model.base import FeedbackModel
     from eirene.models.cache import CallCache
-    from eirene.models.chat import ChatModel
     from eirene.models.costs import Price
     from eirene.models.encoder import Encoder
     from eirene.models.local.model import LocalModel
@@ -145,14 +145,16 @@ def _chat(model: str | BaseChatModel, options: BackendOptions, own: PromptSet) -
     from eirene.refiners.model import ChatRefiner
 
     chat = resolve_chat(model, options=options.for_chat())
+    digest = getattr(chat.model, "digest", None)  # of the weights of a model that runs here
     draw = functools.partial(ChatFeedback, chat, temperature=options.temperature, top_p=options.top_p, prompts=own)
     return _model_parts(
         chat.name,
         (draw(), ChatRefiner(chat, reasons_only=options.reasons_only, prompts=own), draw(asking=HALLUCINATION)),
-        how=_weights(chat) + _how(_DrawnWith.of(options)),
+        how=("" if digest is None else f"{digest},") + _how(_DrawnWith.of(options)),
         own=own,
         asked=[],
         pairwise=ChatPairwise(chat, prompts=own),
+        candidates=1 if digest is None else MOST_BY_DEFAULT,
     )
 
 
@@ -171,14 +173,16 @@ def _local(named: str | LocalModel, options: _DrawnWith) -> Parts:
     sampling = LocalSampling(temperature=options.temperature, top_p=options.top_p)
     how = _how(options, f",layout={model.layout}")
     own = options.prompts
+    refiner = LocalRefiner(model, reasons_only=options.reasons_only, structured=options.structured, prompts=own)
     draw = functools.partial(LocalFeedback, model, sampling=sampling, structured=options.structured, prompts=own)
     return _model_parts(
         model.name,
-        (draw(), LocalRefiner(model, reasons_only=options.reasons_only, prompts=own), draw(asking=HALLUCINATION)),
+        (draw(), refiner, draw(asking=HALLUCINATION)),
         how=f"{model.version},{how}",
         own=own,
         asked=[INSTRUCT_PROMPT],
         pairwise=LocalPairwise(model, structured=options.structured, prompts=own),
+        candidates=MOST_BY_DEFAULT,
     )
 
 
@@ -190,6 +194,7 @@ def _model_parts(
     own: PromptSet,
     asked: Sequence[str],
     pairwise: PairwiseJudge,
+    candidates: int,
 ) -> Parts:
     """The parts of one model that critiques (`asked`: in further prompts), rewrites, finds hallucinations, compares."""
     from eirene.eval.pairwise import PAIRWISE_PROMPTS
@@ -208,6 +213,7 @@ def _model_parts(
         advisory=ADVISORY,
         version=f"{how},prompts={own.digest_of(prompts)},{_made_of(detectors)}",
         pairwise=pairwise,
+        candidates=candidates,
         hallucination_model=hallucination,
         hallucination_version=_hallucination_prompt(own),
         encoder=encoder,
@@ -231,12 +237,6 @@ class _DrawnWith:
 
         structured = check_structured(options.structured)
         return cls(options.temperature, options.top_p, options.reasons_only, structured, prompt_set(options.prompts))
-
-
-def _weights(chat: ChatModel) -> str:
-    """What stands for the weights of a model that runs here; nothing for a server's."""
-    digest = getattr(chat.model, "digest", None)
-    return "" if digest is None else f"{digest},"
 
 
 def _how(options: _DrawnWith, more: str = "") -> str:

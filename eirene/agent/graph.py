@@ -1,8 +1,10 @@
 """The state graph: sample feedback, select a critique, refine, check, rescore, gate, and again.
 
     START -> sample_feedback -> select_critique -> refine -> check -> rescore -> gate -> END
-                    ^                                ^                            |
-                    +--- accepted, goes on ----------+---- rejected --------------+
+                    ^                                ^         ^                  |
+                    +--- accepted, goes on ----------+---------+---- rejected ----+
+
+A rejected rewrite gives way to the next that was drawn with it, then to new ones.
 
 With `review` a node of that name stands between select_critique and refine, at which the graph waits for a person.
 The mode decides where a run begins: `human` has its critique, `improve` and `generic` have none.
@@ -89,9 +91,11 @@ def _layout(steps: Mapping[str, _Step], settings: Settings) -> StateGraph[State,
             return "__end__"
         return "rescore" if state.get("status") else "check"
 
-    def after_gate(state: State) -> Literal["sample_feedback", "refine", "__end__"]:
+    def after_gate(state: State) -> Literal["sample_feedback", "refine", "check", "__end__"]:
         if state.get("status"):
             return "__end__"
+        if state.get("attempt") is not None:  # the next of those that were drawn together
+            return "check"
         # A rejected rewrite leaves the text, and so its critique, as they were: only the rewriting is tried again.
         text_is_new = state.get("rejected_in_a_row", 0) == 0
         return "sample_feedback" if text_is_new and settings.mode in VOTED_MODES else "refine"
@@ -149,6 +153,7 @@ def initial_state(item: Item | Mapping[str, Any], seed: int) -> dict[str, Any]:
         "stop": None,
         "critique": None,
         "attempt": None,
+        "waiting": [],
         "best_scores": {},
         "original_scores": {},
         "rounds": Overwrite([]),

@@ -35,6 +35,7 @@ from eirene.agent.state import (
     load_critique,
     load_scores,
 )
+from eirene.agent.tries import Tries
 from eirene.core.concurrency import off_loop
 from eirene.core.critique import Sample
 from eirene.core.errors import EireneError, UnsupportedLanguageError, UnusableReplyError
@@ -61,7 +62,7 @@ from eirene.text.unicode import mend_json
 logger = get_logger(__name__)
 
 Step = Callable[[State, Meter], Awaitable[Json]]
-_NO_ATTEMPT: Json = {"samples": [], "attempt": None}
+_NO_ATTEMPT: Json = {"samples": [], "attempt": None, "waiting": []}
 
 
 class _Node(Protocol):
@@ -193,34 +194,46 @@ class Nodes:
             seed=derive_seed(state["seed"], state["item"]["id"], "refine", state.get("round", 1)),
             undone=undone_before(state),
         )
+        tries = Tries(self.refiner, self.settings, self.settings.candidates or self.parts.candidates, meter)
 
-        async def rewrite(evidence: NumberedEvidence | None) -> str:
-            return await self.refiner.refine(replace(task, evidence=evidence), meter=meter)
+        async def rewrite(evidence: NumberedEvidence | None) -> list[Attempt]:
+            return await tries.attempts(replace(task, evidence=evidence), state)
 
         try:
-            candidate, evidence = await with_room(state, self.parts, self.settings, rewrite)
+            (attempt, *waiting), evidence = await with_room(state, self.parts, self.settings, rewrite)
         except UnusableReplyError as error:  # cut off or filtered: this round is lost, not the run
             return Attempt(candidate=error.reply or "", unusable=str(error)).in_state()
         except UnsupportedLanguageError as error:
             return ended(state, "abstained", str(error))
-        why = unusable(candidate, answer=task.item.answer, best=best, rejected=[r.candidate for r in turned_down])
-        return {"evidence": dumped_evidence(evidence), **Attempt(candidate=candidate, unusable=why).in_state()}
+        return {"evidence": dumped_evidence(evidence), **attempt.in_state(waiting)}
 
     async def check(self, state: State, meter: Meter) -> Json:
-        """Undoes the edits of the rewrite that a check objects to."""
-        attempt = Attempt.of(state)
+        """Undoes the edits of a rewrite that a check objects to, and takes the best of those that were drawn together.
+
+        That is the likeliest to be the better answer, where a comparison tells; else the first of which something is
+        left, and the others wait for the gate's decision on it.
+        """
+        waiting = [Attempt.of(state), *Attempt.waiting(state)]
+        best, passed = await self._checked(state, waiting.pop(0)), list[Attempt]()
+        while waiting and (best.scorable is None or best.comparison is not None):
+            other = await self._checked(state, waiting.pop(0))
+            best, worse = (other, best) if other.rank > best.rank else (best, other)
+            passed.append(worse)
+        edits = {"eirene.edits": len(best.edits), "eirene.edits.undone": sum(not e.taken for e in best.edits)}
+        note(lambda: {**edits, "eirene.edits.mended": len(best.mended)})
+        return best.passing_over(passed).in_state(waiting)
+
+    async def _checked(self, state: State, attempt: Attempt) -> Attempt:
         if attempt.scorable is None:
-            return {}
+            return attempt
         rewrite = self._rewrite(state, attempt.scorable)
         checks, encoder = self.parts.checks, self.parts.encoder
         if checks and encoder is None:
             encoder = shipped_encoder()
         comparer = self._comparer(rewrite) if checks else None
         found = await asyncio.to_thread(check_edits, rewrite, checks, encoder, comparer)
-        edits = {"eirene.edits": len(found.decisions), "eirene.edits.undone": len(found.undone)}
-        note(lambda: {**edits, "eirene.edits.mended": len(found.mended)})
         why = self._nothing_left(state, found)
-        return (attempt.with_edits(found) if why is None else attempt.refused(found, why)).in_state()
+        return attempt.with_edits(found) if why is None else attempt.refused(found, why)
 
     async def rescore(self, state: State, meter: Meter) -> Json:
         """Scores the rewrite, the original and the best text so far."""
@@ -240,6 +253,9 @@ class Nodes:
         self.emit(state, "gate", "decision", text=verdict.why)
         note(lambda: {"eirene.gate.test": verdict.test})
         done = attempt.as_round(state, decision="accept" if verdict.accept else "reject", why=verdict.why)
+        waiting = Attempt.waiting(state)
+        if waiting and not verdict.accept:  # what was drawn with it is tried before anything is drawn again
+            return {**done, "samples": [], **waiting[0].in_state(waiting[1:])}
         after = self._accepted if verdict.accept else self._rejected
         return {**done, **_NO_ATTEMPT, **after(state, attempt, verdict)}
 

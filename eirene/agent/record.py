@@ -13,7 +13,17 @@ from eirene.agent.settings import Settings
 from eirene.agent.state import Json, Parts, State, load_scores
 from eirene.agent.thinking import with_thinking
 from eirene.core.errors import EireneError, InputError
-from eirene.core.records import VOTED_MODES, BeforeAfter, ErrorInfo, Item, Record, Round, Status, found_ids
+from eirene.core.records import (
+    PATCHED_MODES,
+    VOTED_MODES,
+    BeforeAfter,
+    ErrorInfo,
+    Item,
+    Record,
+    Round,
+    Status,
+    found_ids,
+)
 from eirene.core.signature import canonical, signature
 from eirene.core.usage import Usage
 from eirene.gate.checks.registry import CHECKS, VERSION
@@ -87,6 +97,7 @@ def run_signature(parts: Parts, settings: Settings, item: Item | None = None) ->
         after=settings.after_accept,
         gate=f"{settings.gate_risk:g}/{settings.tolerance:g}/{settings.min_gain:g}/{settings.when_gain_unmeasured}",
         checks=_checks(parts, settings),
+        rewrite=_drawing(parts, settings),
         votes=settings.judge_votes if parts.pairwise is not None else None,
         detectors="+".join(f"({d.name})" if d.name in parts.advisory else d.name for d in parts.detectors),
         backend=parts.backend,
@@ -95,6 +106,16 @@ def run_signature(parts: Parts, settings: Settings, item: Item | None = None) ->
         seed=settings.seed,
         v=__version__,
     )
+
+
+def _drawing(parts: Parts, settings: Settings) -> str | None:
+    """How rewrites are drawn: form, how many at once, temperatures; None where no model draws any."""
+    if settings.mode == "edit" or not getattr(parts.refiner, "draws", False):
+        return None
+    form = settings.rewrite if settings.mode in PATCHED_MODES else "whole"
+    count = settings.candidates or parts.candidates
+    first = settings.rewrite_temperature if count > 1 else 0.0
+    return f"{form}/{count}/{first:g}/{settings.retry_temperature:g}"
 
 
 def _checks(parts: Parts, settings: Settings) -> str | None:

@@ -8,7 +8,7 @@ from eirene.agent.attempt import Attempt
 from eirene.agent.state import State, best_text, item_of, load_critique, load_scores
 from eirene.core.critique import Critique
 from eirene.core.grounding import Grounding, grounding_for
-from eirene.core.records import EditDecision
+from eirene.core.records import Drawn, EditDecision
 from eirene.core.scores import ArgumentScore, Scores, number
 from eirene.gate import unusable
 from eirene.gate.compared_edits import COMPARISON
@@ -75,7 +75,10 @@ def rejections(state: State, *, advisory: Set[str]) -> tuple[Rejection, ...]:
             why = done["why"] if not named else f"{done['why']}. Wrong with it: {'; '.join(named)}"
             if undone and undone not in why:
                 why = f"{why}. Undone in it: {undone}"
-            found.append(Rejection(written, why))
+            drawn = Drawn.model_validate(done["drawn"]) if done.get("drawn") else None
+            if drawn is not None and drawn.refused:
+                why = f"{why}. Not made: {'; '.join(drawn.refused)}"
+            found.append(Rejection(written, why, () if drawn is None else drawn.changes))
     return tuple(reversed(found))
 
 

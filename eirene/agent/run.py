@@ -21,7 +21,7 @@ from eirene.agent.loop import Loop, OnEvent
 from eirene.agent.settings import Settings
 from eirene.core.critique import FeedbackNote
 from eirene.core.errors import InputError
-from eirene.core.loop_settings import Critic, Mode, Stop
+from eirene.core.loop_settings import Critic, Mode, RewriteForm, Stop
 from eirene.core.records import Item, Perspective, Record, parse_item
 from eirene.core.tracing import Tracing
 from eirene.core.validation import described
@@ -37,6 +37,11 @@ class SettingKeywords(TypedDict, total=False):
     """The fields of `Settings`."""
 
     mode: Mode
+    rewrite: RewriteForm
+    candidates: int
+    rewrite_temperature: float
+    retry_temperature: float
+    evidence: int
     samples: int
     stop: Stop
     max_rounds: int

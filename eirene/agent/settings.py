@@ -9,6 +9,9 @@ from pydantic import ConfigDict, model_validator
 from eirene.core.loop_settings import LoopSettings, Setting
 from eirene.core.validation import CheckedModel
 
+MOST_BY_DEFAULT = 3
+"""Rewrites that a model on this machine is asked for at once: drawn together they cost little more than one."""
+
 
 class Settings(CheckedModel, LoopSettings):
     """How one item is refined. Immutable; part of every record's signature.
@@ -33,8 +36,10 @@ class Settings(CheckedModel, LoopSettings):
 
     @property
     def recursion_limit(self) -> int:
-        """Supersteps that LangGraph may run: six nodes and a review for each round, and a margin for start and end."""
-        return 7 * self.max_rounds + 5
+        """Supersteps that LangGraph may run: three nodes and a review for each round, three for each of its candidates,
+        and a margin for start and end.
+        """
+        return (4 + 3 * (self.candidates or MOST_BY_DEFAULT)) * self.max_rounds + 5
 
 
 for _field in Settings.model_fields.values():

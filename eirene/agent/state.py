@@ -42,7 +42,8 @@ class State(Required, total=False):
 
     `whole`: the answer as it came, where it has thinking in it, which the item's has not. `samples` holds the current
     vote alone: an appending list would grow over rounds. `attempt`: the rewrite of the round under way, None before
-    there is one (`eirene.agent.attempt`). `evidence`: what models were shown of the passages beside the best text.
+    there is one (`eirene.agent.attempt`); `waiting` are others that were drawn with it. `evidence`: what models were
+    shown of the passages beside the best text.
     """
 
     whole: str | None
@@ -57,6 +58,7 @@ class State(Required, total=False):
     stop: StopRule | None
     critique: Json | None
     attempt: Json | None
+    waiting: list[Json]
     rounds: Annotated[list[Json], operator.add]
     usage: Annotated[Json, add_usage]
     status: str
@@ -76,7 +78,8 @@ class Parts:
     those of the gate, each of which may object to an edit; `encoder` is what they compare sentences with, by default
     the one that ships; `verifier` reads edits against given text: the shipped one in every backend, None to do without.
     `gate_calibration`: what the gate's threshold with passages stands on, by default what ships. `shows_evidence`:
-    critic or refiner is a language model, for which sentences of the passages are looked up.
+    critic or refiner is a language model, for which sentences of the passages are looked up. `candidates`: rewrites
+    that the refiner is asked for at once where the settings do not say.
     """
 
     backend: str
@@ -94,6 +97,7 @@ class Parts:
     verifier: Verifier | None = None
     gate_calibration: GateCalibration | None = None
     shows_evidence: bool = True
+    candidates: int = 1
 
     def deciding(self, scores: Mapping[str, Scores]) -> dict[str, Scores]:
         """The scores by which the gate decides."""

@@ -21,6 +21,8 @@ Stop = Literal["auto", "none", "exact", "beta"]
 Structured = Literal["auto", "schema", "text"]
 """How replies are asked for: by JSON schema while the server takes it, by schema or not at all, or as text."""
 Critic = Literal["completeness", "hallucination", "both"]
+RewriteForm = Literal["patch", "whole"]
+"""What a model writes: changes to numbered sentences, or the whole answer."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,6 +51,25 @@ class LoopSettings:
             "the row's feedback (human); edit applies the critique's edits and asks no model to write."
         ),
     ] = "fine-grained"
+    rewrite: Annotated[
+        RewriteForm,
+        Setting(
+            "How a language model rewrites: by changes to numbered sentences (patch), or the whole answer, as mode "
+            "improve always does. Where one brings no change, the other is tried."
+        ),
+    ] = "patch"
+    candidates: Annotated[
+        int,
+        Ge(0),
+        Le(20),
+        Setting("Rewrites drawn in one request, of which the best counts (0: 3 from a model that runs here, else 1)."),
+    ] = 0
+    rewrite_temperature: Annotated[
+        float, Ge(0), Le(2), Setting("Temperature of several candidates; one alone is drawn at 0.", flag="")
+    ] = 0.7
+    retry_temperature: Annotated[
+        float, Ge(0), Le(2), Setting("Temperature of the rewrites after one that was turned down.", flag="")
+    ] = 1.0
     samples: Annotated[int, Ge(3), Le(10_000), Setting("Critiques drawn for each vote (EIR: 20).")] = 20
     stop: Annotated[
         Stop,

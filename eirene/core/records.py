@@ -32,6 +32,8 @@ VOTED_MODES: frozenset[Mode] = frozenset({"fine-grained", "edit"})
 """Modes in which critics are sampled and voted on."""
 CRITIQUED_MODES: frozenset[Mode] = VOTED_MODES | {"human"}
 """Modes that have a critique, and so one that a person can review."""
+PATCHED_MODES: frozenset[Mode] = frozenset({"fine-grained", "human", "generic"})
+"""Modes in which a language model may rewrite by a patch."""
 FOUND_PASSAGES = "eirene_passages"
 """The key in an item's meta that holds the ids of retrieved passages."""
 
@@ -164,6 +166,46 @@ class EditDecision(FrozenModel):
     """The reason, in words."""
 
 
+def _is_empty(value: object) -> bool:
+    return value == ()
+
+
+class Change(FrozenModel):
+    """One change of a patch, by which a model rewrites an answer."""
+
+    sentence: Annotated[int, Field(ge=1)]
+    """The number of the sentence in the text before, from 1."""
+    action: Literal["replace", "insert_after", "delete"]
+    """What is done at the sentence."""
+    text: str = ""
+    """The words that come in; none where the sentence goes."""
+
+    def __str__(self) -> str:
+        said = {"replace": f"{self.sentence}: ", "insert_after": f"after {self.sentence}: "}
+        return said.get(self.action, f"drop {self.sentence}") + self.text
+
+
+class Drawn(FrozenModel):
+    """How a model drew a rewrite, and what else it drew with it."""
+
+    form: loop_settings.RewriteForm
+    """Whether it was written as a patch or as the whole answer."""
+    n: Annotated[int, Field(ge=1)]
+    """Which of the rewrites it is that were drawn together, from 1."""
+    of: Annotated[int, Field(ge=1)]
+    """How many were drawn together."""
+    seed: int
+    """The seed that it was drawn with; those of one request are told apart by `n`."""
+    temperature: float | None
+    """The temperature."""
+    changes: tuple[Change, ...] = Field(default=(), exclude_if=_is_empty)
+    """The patch's changes that were made."""
+    refused: tuple[str, ...] = Field(default=(), exclude_if=_is_empty)
+    """Changes of the patch that were not, each with the reason."""
+    passed_over: tuple[str, ...] = Field(default=(), exclude_if=_is_empty)
+    """Rewrites of the same round in whose place it was taken, each with the reason."""
+
+
 class RewriteComparison(FrozenModel):
     """What the gate's comparison says of a rewrite that passages were given for (`eirene.gate.comparison`)."""
 
@@ -182,10 +224,6 @@ class RewriteComparison(FrozenModel):
         return self.threshold is not None and self.better >= self.threshold and self.better > 0.5
 
 
-def _is_empty(value: object) -> bool:
-    return value == ()
-
-
 class Round(FrozenModel):
     """One turn of the loop: a critique, a rewrite, its scores, the gate's decision."""
 
@@ -199,6 +237,8 @@ class Round(FrozenModel):
     """The rewrite that was scored, without the edits that were undone; null where there was none."""
     written: str | None = Field(default=None, exclude_if=is_none)
     """What the refiner wrote, where that is another text than `candidate`."""
+    drawn: Drawn | None = Field(default=None, exclude_if=is_none)
+    """How a model drew the rewrite."""
     edits: tuple[EditDecision, ...] = Field(default=(), exclude_if=_is_empty)
     """Every edit, with the gate's decision on it."""
     mended: tuple[str, ...] = Field(default=(), exclude_if=_is_empty)

@@ -43,7 +43,7 @@ class Verdict:
 
 
 @dataclass(frozen=True, slots=True)
-class _Change:
+class _Difference:
     name: str
     before: Score
     after: Score
@@ -166,7 +166,7 @@ def _by_votes(votes: PairVotes) -> Verdict:
     return Verdict(votes.outcome == "better", "pairwise", f"{said[votes.outcome]}: {votes.why}")
 
 
-def _unmeasured(changes: Sequence[_Change]) -> Verdict | None:
+def _unmeasured(changes: Sequence[_Difference]) -> Verdict | None:
     """Harm that cannot be ruled out: a score that was lost, or none at all."""
     lost = [c for c in changes if not isinstance(c.before, Unscored) and isinstance(c.after, Unscored)]
     if lost:
@@ -178,7 +178,7 @@ def _unmeasured(changes: Sequence[_Change]) -> Verdict | None:
 
 
 def _worse(
-    changes: Sequence[_Change], before: Mapping[str, Scores], after: Mapping[str, Scores], settings: LoopSettings
+    changes: Sequence[_Difference], before: Mapping[str, Scores], after: Mapping[str, Scores], settings: LoopSettings
 ) -> Verdict | None:
     worst = max(changes, key=lambda c: (c.difference or 0.0) - c.slack(settings.tolerance), default=None)
     if worst is not None and (worst.difference or 0.0) > worst.slack(settings.tolerance) + _SLACK:
@@ -188,7 +188,7 @@ def _worse(
 
 
 def _gain(
-    changes: Sequence[_Change], before: Mapping[str, Scores], after: Mapping[str, Scores], settings: LoopSettings
+    changes: Sequence[_Difference], before: Mapping[str, Scores], after: Mapping[str, Scores], settings: LoopSettings
 ) -> Verdict:
     gained = next(_gained(before, after, settings.min_gain), None)
     if gained is not None:
@@ -205,13 +205,13 @@ def _kinds(mended: Sequence[str]) -> str:
     return ", ".join(dict.fromkeys(text.partition(":")[0] for text in mended))
 
 
-def _changes(before: Mapping[str, Scores], after: Mapping[str, Scores]) -> Iterator[_Change]:
+def _changes(before: Mapping[str, Scores], after: Mapping[str, Scores]) -> Iterator[_Difference]:
     for name, old in before.items():
         new = after.get(name) or Scores.none("not scored")
         said = [argument.coverage for argument in old.arguments]
         held = [sentence.hallucination for sentence in old.sentences]
-        yield _Change(f"{name} coverage", old.coverage, new.coverage, _fine(old.coverage, said), of_arguments=True)
-        yield _Change(f"{name} hallucination", old.hallucination, new.hallucination, _fine(old.hallucination, held))
+        yield _Difference(f"{name} coverage", old.coverage, new.coverage, _fine(old.coverage, said), of_arguments=True)
+        yield _Difference(f"{name} hallucination", old.hallucination, new.hallucination, _fine(old.hallucination, held))
 
 
 def _fine(whole: Score, parts: Sequence[Score]) -> float:
@@ -223,7 +223,7 @@ def _fine(whole: Score, parts: Sequence[Score]) -> float:
     return _SAID if scored and number(whole) == max(scored) else 0.0
 
 
-def _gone(before: Mapping[str, Scores], after: Mapping[str, Scores], tolerance: float) -> Iterator[_Change]:
+def _gone(before: Mapping[str, Scores], after: Mapping[str, Scores], tolerance: float) -> Iterator[_Difference]:
     """Arguments that turned from said to missing: a score that is the worst argument's does not show these."""
     for change in _arguments(before, after):
         said, missing = number(change.before), number(change.after)
@@ -236,7 +236,7 @@ def _gone(before: Mapping[str, Scores], after: Mapping[str, Scores], tolerance: 
             yield change
 
 
-def _gained(before: Mapping[str, Scores], after: Mapping[str, Scores], min_gain: float) -> Iterator[_Change]:
+def _gained(before: Mapping[str, Scores], after: Mapping[str, Scores], min_gain: float) -> Iterator[_Difference]:
     """Arguments that are said now, and were not or not as surely before, whichever is the worst one."""
     for change in _arguments(before, after):
         missing, said = number(change.before), number(change.after)
@@ -244,16 +244,16 @@ def _gained(before: Mapping[str, Scores], after: Mapping[str, Scores], min_gain:
             yield change
 
 
-def _arguments(before: Mapping[str, Scores], after: Mapping[str, Scores]) -> Iterator[_Change]:
+def _arguments(before: Mapping[str, Scores], after: Mapping[str, Scores]) -> Iterator[_Difference]:
     for name, old in before.items():
         new = after.get(name) or Scores.none("not scored")
         then = {(a.group, a.n): a.coverage for a in new.arguments}
         for a in old.arguments:
             now = then.get((a.group, a.n), a.coverage)
-            yield _Change(f"{name} coverage of {a.group} {a.n}", a.coverage, now)
+            yield _Difference(f"{name} coverage of {a.group} {a.n}", a.coverage, now)
 
 
-def _why_unscored(changes: Sequence[_Change]) -> str:
+def _why_unscored(changes: Sequence[_Difference]) -> str:
     """The first reason that a detector gives for having no score of the text before, in brackets; or ""."""
     reasons = (c.before.unscored for c in changes if isinstance(c.before, Unscored))
     return next((f" ({reason})" for reason in reasons), "")

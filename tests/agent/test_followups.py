@@ -38,8 +38,9 @@ pytestmark = pytest.mark.usefixtures("loopback")
 ROWS = Path(__file__).parents[2] / "benchmarks" / "followups.jsonl"
 ITEMS = [Item.model_validate(json.loads(line)) for line in ROWS.read_text("utf-8").splitlines()]
 KINDS = {
-    "You examine the numbered statements": "completeness critic",
+    "Examine statements 1 to": "completeness critic",
     "You check a text for statements": "hallucination critic",
+    "You mend the answer": "refiner",
     "You revise an answer": "refiner",
     "You compare two answers to a question": "pairwise judge",
     "You check the facts of answers": "chainpoll-correctness",
@@ -47,7 +48,7 @@ KINDS = {
     "You examine answers to questions and list": "error judge",
     "Answer the question. What was said": "samples",
 }
-"""How the prompts begin, and whose they are."""
+"""What prompts say, and whose they are."""
 WORDS_AROUND = 600
 """Characters of our own around a history in a prompt at most."""
 
@@ -67,7 +68,7 @@ def reply(request: ScriptedRequest, _: int) -> str:
 
 
 def kind_of(text: str) -> str:
-    return next((kind for begin, kind in reversed(KINDS.items()) if text.startswith(begin)), "?")
+    return next((kind for said, kind in reversed(KINDS.items()) if said in text), "?")
 
 
 @pytest.fixture

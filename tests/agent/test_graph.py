@@ -31,7 +31,7 @@ def test_the_nodes_are_the_six_steps() -> None:
     graph = compile_graph(parts(), Settings())
     assert sorted(n for n in graph.get_graph().nodes if not n.startswith("__")) == NODES
     assert graph.config is not None
-    assert graph.config["recursion_limit"] == Settings().recursion_limit == 19
+    assert graph.config["recursion_limit"] == Settings().recursion_limit == 31
 
 
 def test_mermaid_names_every_node() -> None:

@@ -127,7 +127,7 @@ def test_the_critic_does_not_vote_again_where_nothing_was_rewritten() -> None:
 
 
 def test_a_rewrite_after_a_useless_one_is_still_measured_by_the_re_vote() -> None:
-    """The first round had no rewrite, and so no re-vote of the original: the second round draws it."""
+    """The first draw changed nothing, and so there was no re-vote of the original: with the next one there is."""
     marked = ORIGINAL.replace("quiet", "<entity><delete>quiet</delete><mark>loud</mark></entity>")
     rewrites = iter([ORIGINAL, "Trams are loud. Buses are cheap."])
 
@@ -141,7 +141,7 @@ def test_a_rewrite_after_a_useless_one_is_still_measured_by_the_re_vote() -> Non
         {**PASSAGES, "context": ["Trams are loud. Buses are cheap."]},
         backend=ScriptedChatModel(reply), critic="hallucination", samples=3, gate_risk=0.2,
     )  # fmt: skip
-    assert [r.candidate for r in record.rounds] == [ORIGINAL, "Trams are loud. Buses are cheap."]
+    assert [r.candidate for r in record.rounds] == ["Trams are loud. Buses are cheap."]
     assert record.status == "accepted", record.why
     assert record.scores.original["findings"].hallucination == 0.5
 

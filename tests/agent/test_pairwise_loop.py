@@ -138,6 +138,8 @@ def test_a_chat_models_own_votes_pass_a_better_answer_over_a_server(mode: str, m
             return TextReply(vote)
         if "Write the improved answer now" in request.text:
             return TextReply(REWRITE)
+        if "You mend the answer" in request.text:
+            return TextReply(f"after 2: {REWRITE.removeprefix(ORIGINAL).strip()}")
         return TextReply("1. [Complete]\n2. [Incomplete] Reasons: Which pollutes less is missing.")
 
     with LoopbackServer(script) as server:

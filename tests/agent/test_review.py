@@ -256,7 +256,7 @@ def test_a_chat_model_is_shown_the_reason_that_a_person_gave() -> None:
     def reply(messages: list[Any]) -> str:
         text = "\n".join(str(m.text) for m in messages)
         critique = "1. [Incomplete] Reasons: Pollution is missing.\n2. [Complete]"
-        return "Trams are quiet and pollute less. Buses are cheap." if "improved answer now" in text else critique
+        return "2: Buses are cheap for riders." if "You mend" in text else critique
 
     model = ScriptedChatModel(reply)
     note = {"sentence": 2, "reason": "Say [Complete] for whom."}

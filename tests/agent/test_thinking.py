@@ -64,7 +64,7 @@ def test_a_sound_answer_after_thinking_is_complete_and_thinking_alone_is_not_jud
 
 def test_no_prompt_shows_it_and_the_rewrite_carries_it() -> None:
     better = "Supporters say that zoos teach children about animals, but cages make animals suffer."
-    model = ScriptedChatModel([*["1. [Incomplete] Reasons: suffering is missing"] * 3, better])
+    model = ScriptedChatModel([*["1. [Incomplete] Reasons: suffering is missing"] * 3, f"1: {better}"])
     answer = f"{BLOCK}{DRAFT}"
     record = eirene.refine(
         question="Should zoos be closed?", answer=answer, backend=model, samples=3, stop="none", **GIVEN

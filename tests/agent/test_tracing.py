@@ -39,7 +39,7 @@ ITEM: dict[str, Any] = {
         {"name": "con", "arguments": ["Cages make animals suffer."]},
     ],
 }
-REWRITE = ITEM["answer"] + " Opponents of zoos say that cages make animals suffer."
+REWRITE = "after 1: Opponents of zoos say that cages make animals suffer."
 CRITIQUE = "1. [Incomplete] The suffering of animals is missing."
 
 
@@ -133,7 +133,8 @@ def test_retried_attempts_and_a_call_that_fails_for_good_are_seen() -> None:
 
 def test_a_kept_original_and_a_cut_reply_are_seen() -> None:
     def cut(request: ScriptedRequest, index: int) -> ScriptedReply:
-        return TextReply("Zoos", "length") if request.body.get("temperature") == 0 else CRITIQUE
+        asks = "You mend" in request.text or "You revise" in request.text
+        return TextReply("Zoos", "length") if asks else CRITIQUE
 
     with Collector() as collector, LoopbackServer(cut) as server:
         with collector.provider() as provider:

@@ -31,6 +31,8 @@ REWRITE = "Trams are quiet and pollute less. Buses are cheap."
 
 
 def reply_to(text: str) -> str:
+    if "You mend the answer" in text:
+        return "1: Trams are quiet and pollute less."
     return f"Sure, here is the improved answer:\n\n{REWRITE}" if "Write the improved answer now" in text else CRITIQUE
 
 
@@ -85,7 +87,7 @@ def test_a_model_object_is_a_backend_in_every_mode() -> None:
 def test_a_rewrite_that_was_cut_off_is_a_rejected_round_and_the_next_is_told() -> None:
     def replies(messages: list[BaseMessage]) -> str | AIMessage:
         text = messages[-1].text
-        if "now:" in text and "Attempt 1" not in text:
+        if ("You mend" in text or "now:" in text) and "Attempt 1" not in text:
             return AIMessage("Trams are", response_metadata={"finish_reason": "length"})
         return reply_to(text)
 

@@ -6,10 +6,11 @@ import pytest
 from langchain_core.messages import AIMessage
 
 from eirene.core.critique import Critique, Finding, TaggedSentence
-from eirene.core.errors import InputError, UnusableReplyError
+from eirene.core.errors import InputError
 from eirene.core.records import FeedbackNote, Item, Mode, Perspective
 from eirene.core.usage import Meter
 from eirene.models.scripted import ScriptedChatModel
+from eirene.prompts.material import MATERIAL_PROMPT
 from eirene.refiners.base import RefineTask, Rejection
 from eirene.refiners.model import PARTS, PROMPTS, ChatRefiner, refine_messages
 
@@ -110,7 +111,8 @@ def test_a_mode_that_needs_a_critique_says_so() -> None:
 async def test_the_rewrite_is_the_whole_reply_without_its_wrapping() -> None:
     model = ScriptedChatModel(["Sure, here is the improved answer:\n\nTrams are quiet.\n\nBuses drive."])
     meter = Meter()
-    assert await ChatRefiner(model).refine(task(), meter=meter) == "Trams are quiet.\n\nBuses drive."
+    (draft,) = await ChatRefiner(model).refine(task(), meter=meter)
+    assert (draft.text, draft.form, draft.unusable) == ("Trams are quiet.\n\nBuses drive.", "whole", None)
     assert model.calls[0].settings == {"temperature": 0.0, "seed": 3}
     assert meter.total.calls == 1
 
@@ -119,9 +121,9 @@ async def test_a_reply_that_was_cut_off_or_filtered_is_void(subtests: pytest.Sub
     for reason, said in [("length", "cut off"), ("content_filter", "content filter")]:
         with subtests.test(reason=reason, said=said):
             reply = AIMessage("Trams are", response_metadata={"finish_reason": reason})
-            with pytest.raises(UnusableReplyError, match=said) as caught:
-                await ChatRefiner(ScriptedChatModel([reply])).refine(task(), meter=Meter())
-            assert caught.value.reply == "Trams are"
+            (draft,) = await ChatRefiner(ScriptedChatModel([reply])).refine(task(), meter=Meter())
+            assert said in (draft.unusable or "")
+            assert draft.text == "Trams are"
 
 
 def test_every_part_of_a_prompt_is_counted_among_the_prompts() -> None:
@@ -129,7 +131,7 @@ def test_every_part_of_a_prompt_is_counted_among_the_prompts() -> None:
     from importlib.resources import files
 
     shipped = {f.name.removesuffix(".md") for f in files("eirene.prompts").iterdir() if f.name.startswith("refine_")}
-    assert shipped == {*PROMPTS.values(), *PARTS}
+    assert {*shipped, MATERIAL_PROMPT} == {*PROMPTS.values(), *PARTS}
 
 
 def test_of_a_long_faulty_sentence_the_first_words_are_shown() -> None:

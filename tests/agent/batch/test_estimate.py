@@ -56,7 +56,7 @@ def spotless(messages: list[Any]) -> str:
 
 def faulty(messages: list[Any]) -> str:
     text = "\n".join(str(m.content) for m in messages)
-    if "Write the improved answer now" in text:
+    if "You mend the answer" in text or "Write the improved answer now" in text:
         return " ".join(f"Trams are loud in town number {len(text)}." for _ in range(3)) + " No more."
     return spotless(messages).replace("[Complete]", "[Incomplete] Reasons: Much is missing from this.")
 
@@ -92,7 +92,7 @@ async def test_where_nothing_is_given_the_votes_on_every_rewrite_are_in_the_boun
     def made() -> Parts:
         parts = parts_with(script, n=takes_n)
         assert isinstance(parts.refiner, ChatRefiner)
-        return replace(parts, pairwise=ChatPairwise(parts.refiner._chat), checks=())
+        return replace(parts, pairwise=ChatPairwise(parts.refiner.chat), checks=())
 
     found = estimate(rows, rows=4, parts=made(), settings=settings, polls=5, count=words)
     records = [await arefine(row, backend=made(), settings=settings) for row in rows]

@@ -51,8 +51,8 @@ def parts_with(cache: CallCache | None, **chat: Any) -> tuple[Parts, ScriptedCha
     class Live(ScriptedChatModel):
         def _generate(self, messages: Any, stop: Any = None, run_manager: Any = None, **kwargs: Any) -> Any:
             text = "\n".join(str(m.content) for m in messages)
-            if "Write the improved answer now" in text:
-                self._left.append("Trams are quiet and pollute less. Buses are cheap.")
+            if "You mend the answer" in text:
+                self._left.append("1: Trams are quiet and pollute less.")
             else:
                 body = {"seed": self.seed, "messages": []}
                 self._left.extend(str(critique(ScriptedRequest(0, 0, body, {}), i)) for i in range(self.n or 1))
@@ -110,7 +110,7 @@ async def test_records_by_way_of_the_files_are_those_of_a_live_run(
     found = import_replies([written(tmp_path, lines)], ITEMS, SamplingStep(parts, SETTINGS))
     assert (found.rows, found.complete, found.replies, found.errors) == (4, 4, 24, 0)
     imported = await records(parts)
-    assert all("Write the improved answer now" in call.text for call in model.calls)
+    assert all("You mend the answer" in call.text for call in model.calls)
     assert {record.usage.cache_hits for record in imported} == {6}
     if not one_reply:  # the seeds of single requests differ, and with them what this model says
         live = await records(parts_with(None)[0])
@@ -132,7 +132,7 @@ async def test_what_the_files_lack_is_called_live(cache: CallCache, tmp_path: Pa
     assert (found.complete, found.partial, found.replies, found.unusable) == (0, 2, 10, 2)
     assert (found.errors, found.first_error) == (1, "it fell over")
     await records(parts)
-    drawn = [call.n for call in model.calls if "Write the improved answer now" not in call.text]
+    drawn = [call.n for call in model.calls if "You mend the answer" not in call.text]
     assert sorted(drawn) == [1, 1, 6, 6]
 
 

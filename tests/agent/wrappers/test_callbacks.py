@@ -29,7 +29,7 @@ SIDES = [
     {"name": "con", "arguments": ["Cages make animals suffer."]},
 ]
 ITEM = {"question": QUESTION, "answer": DRAFT, "perspectives": SIDES}
-SETTINGS = eirene.Settings(samples=3, max_rounds=1)
+SETTINGS = eirene.Settings(samples=3, max_rounds=1, rewrite="whole")
 
 
 class Watch(BaseCallbackHandler):

@@ -46,7 +46,7 @@ def test_a_final_reply_is_refined_and_carries_its_record() -> None:
 
 def test_without_a_backend_the_wrapped_model_critiques_and_rewrites_itself() -> None:
     inner = ScriptedChatModel([DRAFT, *[CRITIQUE] * 3, BETTER])
-    model = RefiningChatModel(inner=inner, settings=Settings(samples=3))
+    model = RefiningChatModel(inner=inner, settings=Settings(samples=3, rewrite="whole"))
     assert model.invoke(QUESTION, perspectives=SIDES).text == BETTER
     assert len(inner.calls) == 3  # the draft, three critiques in one request, the rewrite
 
@@ -113,7 +113,7 @@ def test_usage_adds_up_once_in_the_reply_and_in_callbacks() -> None:
     named = {"model_name": "scripted-1", "finish_reason": "stop"}
     script = [AIMessage(content=text, response_metadata=named) for text in (DRAFT, *[CRITIQUE] * 3, BETTER)]
     inner = ScriptedChatModel(script)
-    model = RefiningChatModel(inner=inner, settings=Settings(samples=3))
+    model = RefiningChatModel(inner=inner, settings=Settings(samples=3, rewrite="whole"))
     with get_usage_metadata_callback() as counted:
         reply = model.invoke(QUESTION, perspectives=SIDES)
     spent = sum(len(call.text.split()) for call in inner.calls)
@@ -130,7 +130,7 @@ class _State(TypedDict):
 async def test_no_draft_token_is_streamed_by_a_graph_around_it(is_async: bool) -> None:
     """`stream_mode="messages"` shows the accepted text, and nothing of drafts, critiques and rewrites."""
     model = RefiningChatModel(
-        inner=ScriptedChatModel([DRAFT, *[CRITIQUE] * 3, BETTER]), settings=Settings(samples=3),
+        inner=ScriptedChatModel([DRAFT, *[CRITIQUE] * 3, BETTER]), settings=Settings(samples=3, rewrite="whole"),
         given=lambda _: {"perspectives": SIDES},
     )  # fmt: skip
 

@@ -63,7 +63,7 @@ class _Shared:
         return {
             "inner": Obedient(lambda messages: ""),
             "backend": ScriptedChatModel(lambda messages: "1. [Complete]"),
-            "settings": Settings(samples=3),
+            "settings": Settings(samples=3, rewrite="whole"),
             "trace": "short",
         }
 

@@ -80,7 +80,7 @@ async def test_no_stream_of_any_kind_shows_the_draft_as_a_reply() -> None:
     for mode in ["values", "updates", "messages", "custom", "debug", "tasks", "events"]:
         critique = "1. [Incomplete] Reasons: cages are missing"
         better = "Supporters say that zoos teach children about animals, but cages make animals suffer."
-        settings = Settings(samples=3)
+        settings = Settings(samples=3, rewrite="whole")
         built = agent(f"Zoos teach children: {SECRET}.", *[critique] * 3, better, backend=None, settings=settings)
         asked = {"messages": [QUESTION]}
         if mode == "events":
@@ -109,7 +109,7 @@ def _without_traces(found: Any) -> Any:
 def test_without_a_backend_the_agents_own_model_refines() -> None:
     critique = "1. [Incomplete] Reasons: cages are missing"
     better = "Supporters say that zoos teach children about animals, but cages make animals suffer."
-    state = agent(DRAFT, *[critique] * 3, better, backend=None, settings=Settings(samples=3)).invoke(
+    state = agent(DRAFT, *[critique] * 3, better, backend=None, settings=Settings(samples=3, rewrite="whole")).invoke(
         {"messages": [QUESTION]}
     )
     assert last(state).text == better
@@ -138,7 +138,7 @@ def test_what_the_tools_returned_can_be_the_context() -> None:
 def test_usage_is_counted_once_by_callbacks_and_is_whole_on_the_message() -> None:
     texts = [DRAFT, *["1. [Incomplete] Reasons: cages are missing"] * 3, "Zoos teach; cages make animals suffer."]
     script = [AIMessage(content=text, response_metadata=NAMED) for text in texts]
-    built = agent(*script, backend=None, settings=Settings(samples=3))
+    built = agent(*script, backend=None, settings=Settings(samples=3, rewrite="whole"))
     with get_usage_metadata_callback() as counted:
         state = built.invoke({"messages": [QUESTION]})
     message = last(state)

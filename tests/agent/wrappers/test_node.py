@@ -186,7 +186,7 @@ def test_the_replaced_reply_has_the_usage_of_all_that_was_spent_on_it() -> None:
     models = ScriptedChatModel([*[CRITIQUE] * 3, BETTER])
     reply = AIMessage(DRAFT, id="r", usage_metadata={"input_tokens": 5, "output_tokens": 8, "total_tokens": 13})
     asked = {"messages": [HumanMessage(QUESTION), reply]}
-    state = graph(Chat, mapping=chat_mapping(), backend=models, samples=3).invoke(asked)
+    state = graph(Chat, mapping=chat_mapping(), backend=models, samples=3, rewrite="whole").invoke(asked)
     spent = state["record"]["usage"]
     assert state["messages"][-1].usage_metadata["input_tokens"] == 5 + spent["input_tokens"]
     assert spent["input_tokens"] == sum(len(call.text.split()) for call in models.calls)
@@ -213,7 +213,7 @@ async def test_without_a_backend_the_chats_model_critiques_and_rewrites_itself()
     for is_async in [False, True]:
         votes = ["Faulty: neither\nBetter: B"] * 2 + ["Faulty: neither\nBetter: A"] * 2  # the rewrite, second and first
         models = ScriptedChatModel([*[CRITIQUE] * 3, BETTER, *votes])
-        built = graph(Chat, mapping=eirene.StateMessages(), model=models, samples=3)
+        built = graph(Chat, mapping=eirene.StateMessages(), model=models, samples=3, rewrite="whole")
         state = await built.ainvoke(CHAT) if is_async else built.invoke(CHAT)
         assert (state["record"]["status"], state["messages"][-1].text) == ("accepted", BETTER)
 
@@ -256,6 +256,6 @@ async def test_no_critique_or_rewrite_is_streamed_as_tokens(subgraphs: bool) -> 
         messages: Annotated[list[Any], add_messages]
 
     models = ScriptedChatModel([*[CRITIQUE] * 3, BETTER])
-    built = graph(Plain, mapping=chat_mapping(), backend=models, samples=3)
+    built = graph(Plain, mapping=chat_mapping(), backend=models, samples=3, rewrite="whole")
     assert [part async for part in built.astream(CHAT, stream_mode="messages", subgraphs=subgraphs)] == []
     assert len(models.calls) == 2
