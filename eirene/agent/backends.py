@@ -198,10 +198,11 @@ def _model_parts(
 ) -> Parts:
     """The parts of one model that critiques (`asked`: in further prompts), rewrites, finds hallucinations, compares."""
     from eirene.eval.pairwise import PAIRWISE_PROMPTS
+    from eirene.feedback_model.readout import READOUT_PROMPTS
     from eirene.feedback_model.request import COMPLETENESS_PROMPTS
     from eirene.refiners.model import PARTS, PROMPTS
 
-    prompts = [*asked, *COMPLETENESS_PROMPTS, *PAIRWISE_PROMPTS, *PROMPTS.values(), *PARTS]
+    prompts = [*asked, *COMPLETENESS_PROMPTS, *READOUT_PROMPTS, *PAIRWISE_PROMPTS, *PROMPTS.values(), *PARTS]
     feedback, refiner, hallucination = models
     encoder = shipped_encoder()
     detectors = _detectors(encoder)

@@ -10,19 +10,31 @@ from eirene.core.critique import CriticKind, Critique, Sample, TaggedSentence
 from eirene.core.errors import InputError
 from eirene.core.loop_settings import StopRule
 from eirene.core.records import Item
-from eirene.feedback_model.base import FeedbackModel, LimitedScope, Scope
+from eirene.core.usage import Meter
+from eirene.feedback_model.base import FeedbackModel, FeedbackRequest, LimitedScope, ReadsOut, Scope
 from eirene.feedback_model.finding_vote import joined_critiques, vote_on_findings
+from eirene.feedback_model.readout import critique_of_readout
+from eirene.feedback_model.sampling import DrawResult, OnSample, draw_samples
+from eirene.feedback_model.usable import Says
 from eirene.feedback_model.vote import VoteResult, select
 from eirene.text.sentences import Sentence, split_sentences
+from eirene.verification.context import ContextReader
 
 
 def critics_of(parts: Parts, settings: Settings) -> list[tuple[CriticKind, FeedbackModel]]:
     """The critics that a run asks, in the order in which their samples stand in the record.
 
-    Raises `InputError` for parts without a hallucination critic where one is asked for.
+    Raises `InputError` for parts without a hallucination critic where one is asked for, and for a critic without
+    probabilities where these are to be read.
     """
     found: list[tuple[CriticKind, FeedbackModel]] = []
     if settings.critic != "hallucination":
+        if settings.critic_readout == "probabilities" and not isinstance(parts.feedback_model, ReadsOut):
+            raise InputError(
+                f"the critic of {parts.backend!r} gives no probabilities; take critic_readout vote, or a model such as "
+                "gguf:FILE that does",
+                field="critic_readout",
+            )
         found.append(("completeness", parts.feedback_model))
     if settings.critic != "completeness":
         if parts.hallucination_model is None:
@@ -33,6 +45,40 @@ def critics_of(parts: Parts, settings: Settings) -> list[tuple[CriticKind, Feedb
             )
         found.append(("hallucination", parts.hallucination_model))
     return found
+
+
+async def criticise(
+    kind: CriticKind,
+    critic: FeedbackModel,
+    request: FeedbackRequest,
+    settings: Settings,
+    *,
+    parts: Parts,
+    meter: Meter,
+    on_sample: OnSample | None = None,
+) -> DrawResult:
+    """What a critic of `critics_of` says of an answer: the samples of a vote, or a readout as the one sample."""
+    says = None if parts.verifier is None else _says(ContextReader(parts.verifier, [request.answer]))
+    if kind == "completeness" and settings.critic_readout == "probabilities":
+        assert isinstance(critic, ReadsOut)
+        sample = await critic.read_out(request, meter=meter, says=says)
+        if on_sample is not None:
+            on_sample(0, sample)
+        return DrawResult((sample,), early_stop=False, stop=None)
+    return await draw_samples(
+        critic,
+        request,
+        n=settings.samples,
+        stop=settings.stop if kind == "completeness" else "none",  # the rules count tag sequences, not findings
+        meter=meter,
+        on_sample=on_sample,
+        min_consistency=settings.min_consistency,
+        says=says if kind == "completeness" else None,
+    )
+
+
+def _says(reader: ContextReader) -> Says:
+    return lambda statement: reader.read([statement], derived=False)[0].supported
 
 
 def selected(state: State, settings: Settings) -> VoteResult:
@@ -58,13 +104,18 @@ def chosen_critique(
     n, floor = settings.samples, settings.min_consistency
     tagged = [s for s in samples if s.critic != "hallucination"]
     others = [s for s in samples if s.critic == "hallucination"]
-    if settings.critic == "completeness":
+
+    def first() -> VoteResult:
+        if settings.critic_readout == "probabilities":
+            return critique_of_readout(tagged[0], sentences, min_consistency=floor)
         return select(tagged, sentences, early_stop=early_stop, stop=stop, n_requested=n, min_consistency=floor)
+
+    if settings.critic == "completeness":
+        return first()
     found = vote_on_findings(others, sentences, n_requested=n, min_consistency=floor)
     if settings.critic == "hallucination":
         return found
-    first = select(tagged, sentences, early_stop=early_stop, stop=stop, n_requested=n, min_consistency=floor)
-    return joined_critiques(first, found, drawn=others, n_requested=n)
+    return joined_critiques(first(), found, drawn=others, n_requested=n)
 
 
 def critique_from_notes(item: Item, sentences: Sequence[Sentence], *, needed: bool = True) -> Critique:

@@ -15,7 +15,7 @@ from langgraph.config import get_stream_writer
 from langgraph.errors import GraphBubbleUp
 
 from eirene.agent.attempt import Attempt
-from eirene.agent.critics import critics_of, critique_from_notes, critique_scope, selected
+from eirene.agent.critics import criticise, critics_of, critique_from_notes, critique_scope, selected
 from eirene.agent.evidence import dumped_evidence, feedback_seed, with_room
 from eirene.agent.record import failure
 from eirene.agent.rejections import describe_undone, rejections, undone_before, why_kept
@@ -47,7 +47,7 @@ from eirene.core.tracing import note
 from eirene.core.usage import Meter, Usage
 from eirene.core.verification import NumberedEvidence
 from eirene.feedback_model.base import FeedbackRequest
-from eirene.feedback_model.sampling import DrawResult, draw_samples
+from eirene.feedback_model.sampling import DrawResult
 from eirene.gate import Verdict, judge, judge_comparison, unusable
 from eirene.gate.compared_edits import Comparer
 from eirene.gate.edits import CheckedRewrite, Rewrite, check_edits, comparer_for
@@ -123,27 +123,24 @@ class Nodes:
         item = item_of(state)
         sentences = await off_loop(lambda: split_sentences(best), characters=len(best))
         critics = critics_of(self.parts, self.settings)
-        total = self.settings.samples * len(critics)
+        asked = {kind: self.settings.samples for kind, _ in critics}
+        if self.settings.critic_readout == "probabilities" and "completeness" in asked:
+            asked["completeness"] = 1
+        total = sum(asked.values())
         samples: list[Sample] = []
 
         def on_sample(index: int, sample: Sample) -> None:
-            n = sum(self.settings.samples for kind, _ in critics[1:] if sample.critic == kind) + index + 1
+            n = (asked["completeness"] if len(asked) > 1 and sample.critic is not None else 0) + index + 1
             self.emit(state, "sample_feedback", "sample", n=n, total=total, valid=sample.is_valid)
 
         async def draw(evidence: NumberedEvidence | None) -> list[DrawResult]:
             samples.clear()
             found = []
             for kind, critic in critics:
-                is_first = kind == "completeness"
                 seed = feedback_seed(kind, item, state["seed"], state.get("round", 1))
-                drawn = await draw_samples(
-                    critic,
-                    FeedbackRequest(item, best, sentences, seed, evidence),
-                    n=self.settings.samples,
-                    stop=self.settings.stop if is_first else "none",  # the rules count tag sequences, not findings
-                    meter=meter,
-                    on_sample=on_sample,
-                    min_consistency=self.settings.min_consistency,
+                request = FeedbackRequest(item, best, sentences, seed, evidence)
+                drawn = await criticise(
+                    kind, critic, request, self.settings, parts=self.parts, meter=meter, on_sample=on_sample
                 )
                 samples.extend(drawn.samples)
                 found.append(drawn)

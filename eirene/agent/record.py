@@ -90,6 +90,8 @@ def run_signature(parts: Parts, settings: Settings, item: Item | None = None) ->
         removal=settings.removal if settings.mode == "edit" and settings.removal != "remove" else None,
         n=settings.samples if votes else None,
         select=_SELECTS[settings.critic] if votes else None,
+        readout=settings.critic_readout if votes and settings.critic_readout != "vote" else None,
+        evidence=settings.evidence if parts.shows_evidence else None,
         stop=settings.stop if votes else None,
         min=settings.min_consistency if votes and settings.min_consistency else None,
         rounds=settings.max_rounds,

@@ -7,6 +7,7 @@ follows the answer's sentences as `eirene.text.sentences` cuts them.
 from __future__ import annotations
 
 from collections import Counter
+from collections.abc import Sequence
 from typing import Annotated, Literal, Self, get_args
 
 from pydantic import ConfigDict, Field, model_validator
@@ -82,6 +83,7 @@ def parse_review(data: object) -> Review:
 
 
 Tag = Literal["Complete", "Incomplete"]
+Chance = Annotated[float, Field(ge=0.0, le=1.0)]
 HallucinationKind = Literal["entity", "relation", "contradictory", "invented", "subjective", "unverifiable"]
 HALLUCINATIONS: tuple[HallucinationKind, ...] = get_args(HallucinationKind)
 """The six kinds of FAVA (table 1); what each is stands in `eirene.core.findings.kinds`."""
@@ -131,6 +133,10 @@ def findings_in(entries: object) -> tuple[Finding, ...]:
     return tuple(found)
 
 
+def _is_empty(value: object) -> bool:
+    return value == ()
+
+
 class TaggedSentence(FrozenModel):
     """One sentence of the answer with its tag."""
 
@@ -146,6 +152,8 @@ class TaggedSentence(FrozenModel):
     """The vote's tag (EIR, section 4.1)."""
     reason: str | None = None
     """Why it is Incomplete; never null then."""
+    chance: Chance | None = Field(default=None, exclude_if=is_none)
+    """The model's probability that it is Incomplete, where that was read in place of a vote."""
     findings: tuple[Finding, ...] = ()
     """The faults at or in it."""
 
@@ -168,6 +176,10 @@ class Sample(FrozenModel):
     """A reason for each sentence, null where it is Complete."""
     findings: tuple[Finding, ...] = ()
     """Faults with a place, from critics that give one."""
+    unusable: tuple[FeedbackNote, ...] = Field(default=(), exclude_if=_is_empty)
+    """Sentences whose tag does not count, each with the cause: what is wrong with its reason."""
+    chances: tuple[Chance, ...] = Field(default=(), exclude_if=_is_empty)
+    """The model's probability that a sentence is Incomplete, for each, where tags were read from these."""
     invalid: str | None = None
     """Why the reply could not be read; null for a valid sample."""
     critic: CriticKind | None = Field(default=None, exclude_if=is_none)
@@ -190,6 +202,26 @@ class Sample(FrozenModel):
     def is_valid(self) -> bool:
         """Whether the sample may vote."""
         return self.invalid is None
+
+    @property
+    def votes(self) -> tuple[Tag | None, ...]:
+        """The tags, None where one does not count."""
+        void = {note.sentence for note in self.unusable}
+        return tuple(None if n in void else tag for n, tag in enumerate(self.tags, start=1))
+
+
+def incomplete_shares(samples: Sequence[Sample]) -> tuple[float, ...]:
+    """How surely each sentence is Incomplete, in [0, 1]: what a vote and a readout of probabilities are compared by.
+
+    Of samples that vote, the share of the tags that count, 0 where none does; of one with `chances`, these. Empty
+    without a valid sample.
+    """
+    valid = [sample for sample in samples if sample.is_valid]
+    read = next((sample.chances for sample in valid if sample.chances), None)
+    if read is not None:
+        return read
+    columns = ([tag for tag in column if tag is not None] for column in zip(*(s.votes for s in valid), strict=True))
+    return tuple(column.count("Incomplete") / len(column) if column else 0.0 for column in columns)
 
 
 class FindingVote(FrozenModel):

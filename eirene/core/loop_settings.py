@@ -20,6 +20,7 @@ Stop = Literal["auto", "none", "exact", "beta"]
 """When drawing ends: by one of the rules, or by the one that `auto` picks for how the model is asked."""
 Structured = Literal["auto", "schema", "text"]
 """How replies are asked for: by JSON schema while the server takes it, by schema or not at all, or as text."""
+Readout = Literal["vote", "probabilities"]
 Critic = Literal["completeness", "hallucination", "both"]
 RewriteForm = Literal["patch", "whole"]
 """What a model writes: changes to numbered sentences, or the whole answer."""
@@ -136,6 +137,13 @@ class LoopSettings:
         Critic,
         Setting("What critiques look for; mode edit takes hallucination (six kinds, with edits) or both."),
     ] = "completeness"
+    critic_readout: Annotated[
+        Readout,
+        Setting(
+            "What decides on a sentence: the vote of samples, or the probabilities of a yes or no for each sentence, "
+            "for models that give them."
+        ),
+    ] = "vote"
     removal: Annotated[
         Literal["remove", "mark"],
         Setting("In mode edit: remove faulty text that has no replacement, or mark it in brackets."),

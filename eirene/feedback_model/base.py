@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Callable
 from dataclasses import dataclass
 from typing import Protocol, runtime_checkable
 
@@ -58,6 +58,18 @@ class DrawsTogether(Protocol):
     @property
     def draws_together(self) -> bool:
         """Whether one request gives several samples, as far as is known; the first sample of a draw settles it."""
+        ...
+
+
+@runtime_checkable
+class ReadsOut(Protocol):
+    """A feedback model that can read tags from its token probabilities (`eirene.feedback_model.readout`)."""
+
+    async def read_out(self, request: FeedbackRequest, *, meter: Meter, says: Callable[[str], float] | None) -> Sample:
+        """One sample with `chances`; invalid where there are no probabilities. Raises what `draw` raises.
+
+        `says`: how surely the answer says a statement, in [0, 1].
+        """
         ...
 
 

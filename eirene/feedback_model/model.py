@@ -22,6 +22,7 @@ from eirene.feedback_model.hallucination import (
     hallucination_messages,
     read_hallucinations,
 )
+from eirene.feedback_model.readout import read_out
 from eirene.feedback_model.reply import read_reply
 from eirene.feedback_model.request import (
     CHAT_PROMPT,
@@ -35,12 +36,14 @@ from eirene.feedback_model.request import (
     feedback_messages,
     lines_grammar,
 )
+from eirene.feedback_model.usable import Says
 from eirene.feedback_model.vote import count_distinct
 from eirene.models.chat import ChatModel, Sampling
 from eirene.models.drawing import Drawing, draw_replies
 from eirene.models.local.layout import Role, carried
 from eirene.models.local.model import LocalModel
 from eirene.models.structured import ReplyForm
+from eirene.models.token_choice import TokenChoice
 from eirene.prompts import SHIPPED, Message, Prompt, PromptSet
 
 if TYPE_CHECKING:
@@ -133,6 +136,7 @@ class ChatFeedback:
         self._asking = asking
         self.prompts = prompts
         self._chat = model if isinstance(model, ChatModel) else ChatModel(model)
+        self._choice = TokenChoice(self._chat)
         self._sampling = Sampling(temperature=temperature, top_p=top_p)
 
     @property
@@ -164,6 +168,10 @@ class ChatFeedback:
     def draws_together(self) -> bool:
         """Whether several samples may be asked for in one request; a guess until a request has found out."""
         return self._chat.takes_n
+
+    async def read_out(self, request: FeedbackRequest, *, meter: Meter, says: Says | None = None) -> Sample:
+        """Tags by the probabilities of a yes or no for each sentence (`eirene.feedback_model.readout`)."""
+        return await read_out(self._chat, self._choice, request, meter=meter, prompts=self.prompts, says=says)
 
     async def draw(
         self, request: FeedbackRequest, *, start: int, count: int, meter: Meter

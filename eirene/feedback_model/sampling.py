@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 from bisect import bisect_left
 from collections import Counter
 from collections.abc import AsyncGenerator, AsyncIterator, Callable, Sequence
@@ -14,6 +15,7 @@ from eirene.core.errors import BackendError, InputError
 from eirene.core.loop_settings import Stop, StopRule
 from eirene.core.usage import Meter
 from eirene.feedback_model.base import DrawsTogether, FeedbackModel, FeedbackRequest
+from eirene.feedback_model.usable import Says, with_usable_votes
 from eirene.feedback_model.vote import check_sample, has_quorum
 
 STOP_RULES: tuple[StopRule, ...] = get_args(StopRule)
@@ -21,20 +23,23 @@ FIRST = 5
 """Samples of the first of two requests: one more than the fewest that rule `beta` is sure of where all agree."""
 POSTERIOR = 0.95
 """Rule `beta` stops when the leader wins with at least this probability."""
-Votes = Sequence[tuple[Tag, ...] | None]
-"""One entry a drawn sample, in order: its tags, or None for an invalid sample (drawn, but without a vote)."""
+Votes = Sequence[tuple[Tag | None, ...] | None]
+"""One entry a drawn sample, in order: its tags (None for one that does not count), or None for an invalid sample."""
+
+OnSample = Callable[[int, Sample], None]
+"""Is told of a sample: its index, from 0, and the sample."""
 
 
 @dataclass(frozen=True, slots=True)
 class DrawResult:
     """The samples in the order drawn, invalid ones included; `early_stop` when they are fewer than asked for.
 
-    `stop` is the rule that ended the drawing: what `auto` came to.
+    `stop` is the rule that ended the drawing: what `auto` came to; None where nothing was drawn but read out.
     """
 
     samples: tuple[Sample, ...]
     early_stop: bool
-    stop: StopRule
+    stop: StopRule | None
 
 
 async def draw_samples(
@@ -44,8 +49,9 @@ async def draw_samples(
     n: int,
     stop: Stop,
     meter: Meter,
-    on_sample: Callable[[int, Sample], None] | None = None,
+    on_sample: OnSample | None = None,
     min_consistency: float = 0.0,
+    says: Says | None = None,
 ) -> DrawResult:
     """Up to `n` samples of the request, fewer when the rule `stop` says that the rest is not needed.
 
@@ -54,10 +60,11 @@ async def draw_samples(
     own, in rounds as long as `next_round` says. `auto` is `beta`, or `exact` with a floor, which a share of fewer
     samples could not be held to, and `none` for a model that does not say how it is asked. A sample that does not fit
     the request's sentences is kept as an invalid one. `on_sample` is called with each sample's index (from 0) as it
-    comes. `min_consistency` is the floor that the selection will use. The same model and request give the same result.
+    comes. `min_consistency` is the floor that the selection will use. Of a language model, tags whose reason cannot
+    count do not (`with_usable_votes`, which is given `says`). The same model and request give the same result.
     Raises `BackendError` when the model gives more or fewer samples than it was asked for.
     """
-    drawing = _SamplesSoFar(model, request, n=n, floor=min_consistency, on_sample=on_sample)
+    drawing = _SamplesSoFar(model, request, n=n, floor=min_consistency, on_sample=on_sample, says=says)
     rule = _rule_of_auto(model, min_consistency) if stop == "auto" else stop
     while not drawing.is_enough(rule):
         start = len(drawing.samples)
@@ -84,12 +91,13 @@ class _SamplesSoFar:
         *,
         n: int,
         floor: float,
-        on_sample: Callable[[int, Sample], None] | None,
+        on_sample: OnSample | None,
+        says: Says | None,
     ) -> None:
         self._model, self._request = model, request
-        self._n, self._floor, self._on_sample = n, floor, on_sample
+        self._n, self._floor, self._on_sample, self._says = n, floor, on_sample, says
         self.samples: list[Sample] = []
-        self.votes: list[tuple[Tag, ...] | None] = []
+        self.votes: list[tuple[Tag | None, ...] | None] = []
 
     def is_enough(self, rule: StopRule) -> bool:
         """Whether the rule says so."""
@@ -109,16 +117,18 @@ class _SamplesSoFar:
                     raise BackendError(
                         f"feedback model {self._model.name!r} gave more than the {count} samples asked for"
                     )
-                self._add(check_sample(drawn, self._request.sentences))
+                await self._add(check_sample(drawn, self._request.sentences))
                 if not self.comes_together and len(self.samples) < end and self.is_enough(rule):
                     return
         if len(self.samples) < end:
             came = len(self.samples) - (end - count)
             raise BackendError(f"feedback model {self._model.name!r} gave {came} of the {count} samples asked for")
 
-    def _add(self, sample: Sample) -> None:
+    async def _add(self, sample: Sample) -> None:
+        if isinstance(self._model, DrawsTogether):
+            sample = await asyncio.to_thread(with_usable_votes, sample, self._says)
         self.samples.append(sample)
-        self.votes.append(sample.tags if sample.is_valid else None)
+        self.votes.append(sample.votes if sample.is_valid else None)
         if self._on_sample is not None:
             self._on_sample(len(self.samples) - 1, sample)
 
@@ -135,10 +145,14 @@ async def _closing(stream: AsyncIterator[Sample]) -> AsyncIterator[None]:
 
 @dataclass(frozen=True, slots=True)
 class _Tally:
-    """What a rule looks at: how many were drawn and valid, and the votes of the two leading tag sequences."""
+    """What a rule looks at: how many were drawn and valid, and the votes of the two leading tag sequences.
+
+    `torn`: valid ones with a tag that does not count, which may come to stand for either side.
+    """
 
     drawn: int
     valid: int
+    torn: int
     leader: int
     runner_up: int
 
@@ -203,9 +217,10 @@ def _check(n_total: int, rule: str) -> None:
 
 
 def _tally(votes: Votes) -> _Tally:
-    counts = Counter(v for v in votes if v is not None)
+    valid = [v for v in votes if v is not None]
+    counts = Counter(v for v in valid if None not in v)
     (_, first), (_, second) = [*counts.most_common(2), ((), 0), ((), 0)][:2]
-    return _Tally(drawn=len(votes), valid=counts.total(), leader=first, runner_up=second)
+    return _Tally(drawn=len(votes), valid=len(valid), torn=len(valid) - counts.total(), leader=first, runner_up=second)
 
 
 def _stops(tally: _Tally, n_total: int, rule: StopRule, floor: float) -> bool:
@@ -223,7 +238,7 @@ def _stops(tally: _Tally, n_total: int, rule: StopRule, floor: float) -> bool:
 def _is_settled(tally: _Tally, n_total: int, floor: float) -> bool:
     """Whether the outcome after all `n_total` draws is known already."""
     left = n_total - tally.drawn
-    if not has_quorum(n_total, tally.valid + left) or (tally.leader + left) / n_total < floor:
+    if not has_quorum(n_total, tally.valid + left) or (tally.leader + tally.torn + left) / n_total < floor:
         return True  # there will be no critique
-    is_ahead = tally.leader > tally.runner_up + left and tally.leader >= 1
+    is_ahead = tally.leader > tally.runner_up + tally.torn + left and tally.leader >= 1
     return is_ahead and has_quorum(n_total, tally.valid) and tally.leader / n_total >= floor

@@ -11,7 +11,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from itertools import chain
 
-from eirene.core.critique import Critique, Finding, Sample, TaggedSentence
+from eirene.core.critique import Critique, Finding, Sample, Tag, TaggedSentence
 from eirene.core.errors import InputError
 from eirene.core.loop_settings import StopRule
 from eirene.text.sentences import Sentence
@@ -45,11 +45,12 @@ def select(
     count as drawn, valid ones vote. No critique is chosen without a quorum (`MIN_VALID` valid samples and half of those
     drawn), or when the winner's tag consistency is below `min_consistency`, in [0, 1]. The critique's reason
     consistency is equation 2 divided by the number of samples that it was counted over, so that it lies in [0, 1].
-    `early_stop` and `stop`, the rule that samples were drawn by, are noted in it.
+    `early_stop` and `stop`, the rule that samples were drawn by, are noted in it. Tags that do not count are made up
+    for by those of the others (`settled`); a critique without a fault is none where that leaves a sentence undecided.
     """
     if not 0.0 <= min_consistency <= 1.0:
         raise InputError(f"min_consistency must lie in [0, 1], got {min_consistency!r}", field="min_consistency")
-    samples = [check_sample(s, sentences) for s in samples]
+    samples = settled([check_sample(s, sentences) for s in samples])
     n_valid = sum(s.is_valid for s in samples)
     if not has_quorum(len(samples), n_valid):
         return VoteResult(abstained=why_no_quorum(samples, n_valid, n_requested))
@@ -61,6 +62,9 @@ def select(
     by_reasons = reason_consistency(samples, survivors)
     top = max(range(len(survivors)), key=by_reasons.__getitem__)  # max keeps the first of equals: the first drawn
     winner = samples[survivors[top]]
+    undecided = _undecided(samples)
+    if undecided and "Incomplete" not in winner.tags:
+        return VoteResult(abstained=_why_undecided(samples, undecided))
     critique = Critique(
         sentences=tagged_sentences(winner, sentences),
         tag_consistency=best,
@@ -73,6 +77,52 @@ def select(
         stop=stop,
     )
     return VoteResult(critique=critique, winner=survivors[top])
+
+
+def settled(samples: Sequence[Sample]) -> list[Sample]:
+    """The samples with a tag that counts for every sentence; in one that has none at all nothing does: it is invalid.
+
+    A tag that does not count (`Sample.unusable`) speaks for neither side. In its place stands the one that most other
+    samples give the sentence, "Complete" where as many give either, or none does; with the first drawn reason for it.
+    """
+    valid = [s for s in samples if s.is_valid]
+    if not any(s.unusable for s in valid):
+        return list(samples)
+    columns = list(zip(*(s.votes for s in valid), strict=True))
+    most: list[Tag] = [
+        "Incomplete" if column.count("Incomplete") > column.count("Complete") else "Complete" for column in columns
+    ]
+    reasons = [
+        next((s.reasons[i] for s, tag in zip(valid, column, strict=True) if tag == "Incomplete"), None)
+        for i, column in enumerate(columns)
+    ]
+    return [_filled(sample, most, reasons) for sample in samples]
+
+
+def _filled(sample: Sample, most: Sequence[Tag], reasons: Sequence[str | None]) -> Sample:
+    if not sample.unusable:
+        return sample
+    if all(tag is None for tag in sample.votes):
+        return Sample(invalid=f"no tag counts: {sample.unusable[0].reason}", critic=sample.critic)
+    tags = tuple(own or other for own, other in zip(sample.votes, most, strict=True))
+    said = tuple(
+        own if tag is not None else (other if instead == "Incomplete" else None)
+        for own, tag, other, instead in zip(sample.reasons, sample.votes, reasons, most, strict=True)
+    )
+    return sample.model_copy(update={"tags": tags, "reasons": said})
+
+
+def _undecided(samples: Sequence[Sample]) -> list[int]:
+    """Numbers of the sentences that more than half of the valid samples have no tag for that counts."""
+    valid = [s for s in samples if s.is_valid]
+    void = Counter(note.sentence for s in valid for note in s.unusable)
+    return sorted(n for n, times in void.items() if 2 * times > len(valid))
+
+
+def _why_undecided(samples: Sequence[Sample], undecided: Sequence[int]) -> str:
+    causes = Counter(note.reason for s in samples for note in s.unusable if note.sentence in undecided)
+    named = ", ".join(map(str, undecided))
+    return f"too few critiques of sentence {named} can be used: {causes.most_common(1)[0][0]}"
 
 
 def tag_consistency(samples: Sequence[Sample]) -> list[float]:

@@ -154,10 +154,8 @@ def votes(round_: Round) -> list[tuple[Vote, ...]]:
 
 def _votes_on(sentence: int, round_: Round) -> Iterator[Vote]:
     for sample in round_.samples:
-        if not sample.is_valid or sentence >= len(sample.tags):
-            yield "invalid"
-        else:
-            yield "incomplete" if sample.tags[sentence] == "Incomplete" else "complete"
+        tag = sample.votes[sentence] if sentence < len(sample.tags) else None
+        yield "invalid" if tag is None else "incomplete" if tag == "Incomplete" else "complete"
 
 
 def consistency(round_: Round) -> str:
@@ -171,6 +169,8 @@ def consistency(round_: Round) -> str:
     if critique.tag_consistency is None:
         voted = f"{critique.n_valid} of {critique.n_drawn} critiques valid, none selected; " if critique.n_drawn else ""
         return f"{voted}given by a person"
+    if any(sentence.chance is not None for sentence in critique.sentences):
+        return f"read from token probabilities, {critique.tag_consistency:.2f} for just these tags"
     text = f"{critique.n_valid} of {critique.n_drawn} critiques valid"
     if critique.early_stop:
         rule = "" if critique.stop is None else f" by {critique.stop}"

@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from eirene.agent.batch.rows import MadeRows, RowJournal, RowKind
-from eirene.agent.critics import chosen_critique, critics_of
+from eirene.agent.critics import chosen_critique, criticise, critics_of
 from eirene.agent.evidence import first_request
 from eirene.agent.run import SettingsLike, make_settings
 from eirene.agent.settings import Settings
@@ -29,7 +29,6 @@ from eirene.eval.datasets.base import FeedbackCase
 from eirene.eval.metrics.feedback import FeedbackRow, scored_row
 from eirene.eval.metrics.findings import CaseFindings
 from eirene.eval.scoring import Scorer, in_order
-from eirene.feedback_model.sampling import draw_samples
 from eirene.feedback_model.vote import VoteResult
 
 
@@ -92,10 +91,7 @@ async def _criticised(
         for kind, critic in critics_of(parts, settings):  # seeds and stops as in a run of the loop
             is_first = kind == "completeness"
             request = first_request(kind, item, parts, settings, sentences=case.sentences)
-            drawn = await draw_samples(
-                critic, request, n=settings.samples,
-                stop=settings.stop if is_first else "none", meter=meter, min_consistency=settings.min_consistency,
-            )  # fmt: skip
+            drawn = await criticise(kind, critic, request, settings, parts=parts, meter=meter)
             samples += drawn.samples
             early_stop = early_stop or drawn.early_stop
             stop = drawn.stop if is_first else stop
@@ -280,8 +276,9 @@ def evaluation_signature(parts: Parts, settings: Settings) -> str:
 
     return signature(
         n=settings.samples,
-        select="tag+reason",
+        select="probabilities" if settings.critic_readout == "probabilities" else "tag+reason",
         stop=settings.stop,
+        evidence=settings.evidence,
         min=settings.min_consistency or None,
         backend=parts.backend,
         critic=parts.feedback_model.name if parts.feedback_model.name != parts.backend else None,

@@ -19,7 +19,7 @@ from typing import Annotated, Any, Literal, Self
 import numpy as np
 from pydantic import Field, model_validator
 
-from eirene.core.critique import Critique, Sample, Tag
+from eirene.core.critique import Critique, Sample, Tag, incomplete_shares
 from eirene.core.usage import Usage
 from eirene.core.validation import FrozenModel
 from eirene.eval.datasets.base import FeedbackCase
@@ -42,7 +42,8 @@ class FeedbackRow(FrozenModel):
     """One answer. `scored` rows have a vote; `abstained` (no quorum, or under the floor) and `failed` ones say why not.
 
     `gold` are the true tags, None where only the answer as a whole is labelled (`lacks`: it lacks information).
-    `shares`: for each sentence the share of the valid samples that call it Incomplete; `share_any`: that call any so.
+    `shares`: how surely each sentence is Incomplete (`incomplete_shares`); `share_any`: the share of the valid samples
+    that call any so.
     `tags` and the consistencies are those of the selected critique. `reason_overlap` in [0, 1]: how much its reasons
     say what the annotators' do, where both find fault.
     """
@@ -80,8 +81,7 @@ def scored_row(
     case: FeedbackCase, samples: Sequence[Sample], critique: Critique, *, key: str, signature: str, usage: Usage
 ) -> FeedbackRow:
     """The row of an answer on whose critique the samples agreed."""
-    valid = [s.tags for s in samples if s.is_valid]
-    flags = [[tags[i] == "Incomplete" for tags in valid] for i in range(len(case.sentences))]
+    shares, valid = incomplete_shares(samples), [s.tags for s in samples if s.is_valid]
     return FeedbackRow(
         id=case.item.id,
         key=key,
@@ -90,7 +90,7 @@ def scored_row(
         gold=case.tags,
         lacks=case.lacks,
         status="scored",
-        shares=tuple(fmean(f) for f in flags),
+        shares=shares,
         share_any=fmean("Incomplete" in tags for tags in valid),
         tags=tuple(s.tag for s in critique.sentences),
         tag_consistency=critique.tag_consistency,

@@ -1,0 +1,142 @@
+"""Readout: critiques from a model's token probabilities, a yes or no for each sentence in place of a vote of samples.
+
+Each sentence is asked about by itself, for one token: with passages whether these support all of it and whether it
+helps to answer the question, without any whether it says enough. Small models call sound sentences faulty when they are
+asked for faults, so that they are asked for what is good. Reasons are drawn for faulted sentences alone.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from math import prod
+
+from eirene.core.critique import Critique, Sample, Tag
+from eirene.core.scores import Unscored
+from eirene.core.usage import Meter
+from eirene.feedback_model.base import FeedbackRequest
+from eirene.feedback_model.citation import resolved
+from eirene.feedback_model.request import LONGEST_LACK
+from eirene.feedback_model.usable import Says, with_usable_votes
+from eirene.feedback_model.vote import VoteResult, tagged_sentences
+from eirene.models.chat import ChatModel, Sampling
+from eirene.models.structured import ReplyForm, json_object, object_schema, text_schema
+from eirene.models.token_choice import TokenChoice, probability
+from eirene.prompts import SHIPPED, Message, PromptSet
+from eirene.prompts.fence import one_line
+from eirene.prompts.material import MATERIAL_PROMPT, material_of, numbered_lines
+from eirene.text.sentences import Sentence
+
+QUESTIONS = {
+    "readout_support": "The passages do not support all of it.",
+    "readout_help": "It does not help to answer the question.",
+    "readout_enough": "It does not say enough for the question.",
+}
+"""What a sentence is asked, by the prompt's name, and what a No to it says where no usable reason was drawn."""
+REASONS_PROMPT = "readout_reasons"
+READOUT_PROMPTS = (*QUESTIONS, REASONS_PROMPT, MATERIAL_PROMPT)
+FAULTED = 0.5
+"""Probability of being Incomplete from which a sentence is."""
+
+
+def questions_for(request: FeedbackRequest) -> tuple[str, ...]:
+    """The prompts that each sentence is asked in."""
+    return ("readout_support", "readout_help") if request.item.context else ("readout_enough",)
+
+
+def verdict_messages(request: FeedbackRequest, question: str, prompts: PromptSet = SHIPPED) -> Iterator[list[Message]]:
+    """The prompts that ask `question` (a prompt's name) of each sentence, in order; they begin alike."""
+    material = material_of(request.item, request.sentences, request.evidence, prompts=prompts)
+    for statement in numbered_lines(request.sentences).split("\n"):
+        values = {"material": material.block, "mark": material.mark, "statement": statement}
+        yield list(prompts.load(question).fill(values))
+
+
+def chances_of(odds: Mapping[str, Sequence[float]]) -> tuple[float, ...]:
+    """P(Incomplete) of each sentence, in (0, 1), from the log-odds of Yes to each question; the worst counts."""
+    return tuple(1.0 - min(map(probability, own)) for own in zip(*odds.values(), strict=True))
+
+
+def worst_question(odds: Mapping[str, Sequence[float]], at: int) -> str:
+    """The question that the sentence at this index (from 0) does worst in."""
+    return min(odds, key=lambda name: odds[name][at])
+
+
+async def read_out(
+    chat: ChatModel,
+    choice: TokenChoice,
+    request: FeedbackRequest,
+    *,
+    meter: Meter,
+    prompts: PromptSet = SHIPPED,
+    says: Says | None = None,
+) -> Sample:
+    """One sample with `chances`, whose tags are read from these; invalid where the model gives no probabilities.
+
+    `choice` asks `chat` for Yes or No. A sentence is Incomplete from a chance of `FAULTED`. Its reason is drawn by one
+    request for all such sentences; one that is missing or cannot count (`with_usable_votes`, with `says`) is put by
+    what the question was. Raises `BackendError` when the model cannot be reached.
+    """
+    odds: dict[str, list[float]] = {}
+    for question in questions_for(request):
+        found = await choice.log_odds([*verdict_messages(request, question, prompts)], meter=meter)
+        failed = next((one.unscored for one in found if isinstance(one, Unscored)), None)
+        if failed is not None:
+            return Sample(invalid=f"{failed}; take the readout by vote (critic_readout)")
+        odds[question] = [one for one in found if not isinstance(one, Unscored)]
+    chances = chances_of(odds)
+    faulted = [n for n, chance in enumerate(chances, start=1) if chance >= FAULTED]
+    drawn = await _reasons(chat, request, faulted, meter, prompts) if faulted else {}
+    standing = {n: QUESTIONS[worst_question(odds, n - 1)] for n in faulted}
+    return sample_of_chances(chances, {n: drawn.get(n) or standing[n] for n in faulted}, standing, says)
+
+
+def sample_of_chances(
+    chances: Sequence[float], reasons: Mapping[int, str], standing: Mapping[int, str], says: Says | None = None
+) -> Sample:
+    """The sample of these chances, with the reasons by number; `standing` ones where a reason cannot count."""
+    tags: list[Tag] = ["Incomplete" if n in reasons else "Complete" for n in range(1, len(chances) + 1)]
+    said = Sample(tags=tuple(tags), reasons=tuple(reasons.get(n) for n in range(1, len(tags) + 1)))
+    void = {note.sentence for note in with_usable_votes(said, says).unusable}
+    kept = tuple(standing[n] if n in void else reason for n, reason in enumerate(said.reasons, start=1))
+    return Sample(tags=said.tags, reasons=kept, chances=tuple(chances))
+
+
+async def _reasons(
+    chat: ChatModel, request: FeedbackRequest, faulted: Sequence[int], meter: Meter, prompts: PromptSet
+) -> dict[int, str]:
+    """What the model says is wrong with these sentences, by number; those alone that it gives a text for."""
+    material = material_of(request.item, request.sentences, request.evidence, prompts=prompts)
+    values = {"material": material.block, "statements": ", ".join(map(str, faulted)), "first": str(faulted[0])}
+    messages = prompts.load(REASONS_PROMPT).fill(values)
+    schema = object_schema({str(n): text_schema(LONGEST_LACK) for n in faulted})
+    sampling = Sampling(temperature=0.0, seed=request.seed, form=ReplyForm.of("reasons", schema, messages))
+    reply = await chat.ask(messages, sampling=sampling, meter=meter)
+    held = json_object(reply.text) or {}
+    said = {n: held.get(str(n)) for n in faulted}
+    ids = request.shown.ids
+    return {n: resolved(one_line(text), ids) for n, text in said.items() if isinstance(text, str) and text.strip()}
+
+
+def critique_of_readout(sample: Sample, sentences: Sequence[Sentence], *, min_consistency: float = 0.0) -> VoteResult:
+    """The critique of a readout. Pure: the same sample gives the same.
+
+    Its tag consistency is the probability of just these tags, were the sentences' tags drawn independently: what the
+    share of equation 1 is of many samples. It has no reason consistency, as nothing was voted on. None is chosen for an
+    invalid sample, or where that probability is below `min_consistency`.
+    """
+    if sample.invalid is not None:
+        return VoteResult(abstained=sample.invalid)
+    own = prod(p if tag == "Incomplete" else 1.0 - p for p, tag in zip(sample.chances, sample.tags, strict=True))
+    if own < min_consistency:
+        why = f"the probability of the tags, {own:.3g}, is under the floor of {min_consistency:.3g}"
+        return VoteResult(abstained=why)
+    tagged = zip(tagged_sentences(sample, sentences), sample.chances, strict=True)
+    critique = Critique(
+        sentences=tuple(sentence.model_copy(update={"chance": chance}) for sentence, chance in tagged),
+        tag_consistency=own,
+        reason_consistency=None,
+        n_drawn=1,
+        n_valid=1,
+        n_requested=1,
+    )
+    return VoteResult(critique=critique, winner=0)

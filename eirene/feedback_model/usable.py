@@ -1,0 +1,71 @@
+"""Usable reasons: which sentences of a critique have a reason that may count, and which only look as if they had one.
+
+Small models give several sentences one reason, break a reason off, or ask for what the answer says. Such a tag does not
+vote, and the others of its sample do.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+
+from eirene.core.critique import FeedbackNote, Sample
+from eirene.text.fluency import boundaries_of, is_readable, is_torn
+from eirene.text.frames import frame_of
+from eirene.text.words import stems
+
+Says = Callable[[str], float]
+"""The probability in [0, 1] that the answer says a statement."""
+
+ALIKE = 0.8
+"""Share of the content words of two reasons, of those that either has, from which they are one."""
+SAID = 0.7
+"""Probability from which the answer says what a reason asks for."""
+_TORN = 1.0
+"""Log-odds from which one or two words are no whole reason: "The term" has 1.8, "No date" 0.8."""
+_ENDS = "breaks off"
+
+
+def with_usable_votes(sample: Sample, says: Says | None = None) -> Sample:
+    """The sample with a note of each Incomplete whose reason cannot count; as it is where all can.
+
+    - A reason that another sentence has as well, but for a few words: which of them it speaks of cannot be told.
+    - One that breaks off: English alone is read (`eirene.text.fluency`).
+    - One that misses a statement ("It does not say that rents rose") which the answer makes, as `says` reads it.
+    """
+    if not sample.is_valid:
+        return sample
+    found = tuple(FeedbackNote(sentence=n, reason=why) for n, why in _unusable(sample, says))
+    return sample.model_copy(update={"unusable": found}) if found else sample
+
+
+def _unusable(sample: Sample, says: Says | None) -> Iterator[tuple[int, str]]:
+    reasons = {n: reason for n, reason in enumerate(sample.reasons, start=1) if reason}
+    words = {n: frozenset(stems(reason)) for n, reason in reasons.items()}
+    for n, reason in reasons.items():
+        twin = next((m for m, own in words.items() if m != n and _are_alike(own, words[n])), None)
+        if twin is not None:
+            yield n, f"its reason is that of sentence {twin}"
+        elif breaks_off(reason):
+            yield n, "its reason breaks off"
+        elif says is not None and asks_for_what_is_said(reason, says):
+            yield n, "the answer says what its reason asks for"
+
+
+def _are_alike(one: frozenset[str], other: frozenset[str]) -> bool:
+    return bool(one) and len(one & other) >= ALIKE * len(one | other)
+
+
+def breaks_off(reason: str) -> bool:
+    """Whether an English reason ends before it has said anything whole."""
+    joints = boundaries_of(reason)
+    if joints is None or not is_readable(joints, least=1):
+        return False
+    if joints.words < 3:
+        return joints.tokens[-1][0].isalnum() and float(joints.odds[-1]) > _TORN
+    return (is_torn(reason) or "").startswith(_ENDS)
+
+
+def asks_for_what_is_said(reason: str, says: Says) -> bool:
+    """Whether what an English reason calls unsaid, as far as it is a statement, is what the answer says."""
+    frame = frame_of(reason)
+    return frame is not None and frame.kind in ("denied", "open") and says(frame.statement) >= SAID
