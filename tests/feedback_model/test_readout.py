@@ -42,10 +42,8 @@ def script(yes: dict[str, list[float]], reasons: dict[int, str]) -> Any:
 
     def reply(asked: ScriptedRequest, _: int) -> TextReply:
         if "Yes or No" not in asked.text:
-            numbers = map(
-                int, re.findall(r"\d+", asked.text.rpartition("these statements of the answer: ")[2].split(".")[0])
-            )
-            return TextReply(json.dumps({str(n): reasons[n] for n in numbers if n in reasons}))
+            named = asked.text.rpartition("these statements of the answer: ")[2].split(".")[0]
+            return TextReply(json.dumps({n: reasons[int(n)] for n in named.split(", ") if int(n) in reasons}))
         n = int(re.findall(r"^(\d)\. ", asked.text, re.MULTILINE)[-1])
         p = next(own for word, own in yes.items() if word in asked.text)[n - 1]
         top = [{"token": t, "logprob": math.log(q)} for t, q in (("Yes", p), ("No", 1 - p))]
@@ -55,9 +53,8 @@ def script(yes: dict[str, list[float]], reasons: dict[int, str]) -> Any:
 
 
 def feedback_at(server: LoopbackServer) -> ChatFeedback:
-    return ChatFeedback(
-        resolve_chat("openai:test", options=ChatOptions(base_url=server.base_url, retry=RetryPolicy(attempts=1)))
-    )
+    options = ChatOptions(base_url=server.base_url, retry=RetryPolicy(attempts=1))
+    return ChatFeedback(resolve_chat("openai:test", options=options))
 
 
 async def test_with_passages_a_sentence_is_as_good_as_the_worse_of_support_and_help() -> None:

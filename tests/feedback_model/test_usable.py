@@ -1,4 +1,4 @@
-"""Reasons that cannot count take the vote of their sentence, and no other: repeated, broken off, asking for what is said."""
+"""Reasons that cannot count take the vote of their sentence alone: repeated, broken off, asking for what is said."""
 
 from __future__ import annotations
 
