@@ -79,14 +79,9 @@ def _order(line: str) -> bool | None:
 Says = Callable[[str, str], str]
 
 
-def neither(_a: str, _b: str) -> str:
-    """No answer is faulty."""
-    return "neither"
-
-
 def longer(a: str, b: str) -> str:
     """The longer answer is better; of two of one length neither is."""
-    return "tie" if len(a) == len(b) else "A" if len(a) > len(b) else "B"
+    return "neither" if len(a) == len(b) else "A" if len(a) > len(b) else "B"
 
 
 def compared_answers(text: str) -> tuple[str, str] | None:
@@ -98,15 +93,12 @@ def compared_answers(text: str) -> tuple[str, str] | None:
 
 
 class ScriptedPairJudge:
-    """Says of answers A and B which is better (`A`, `B` or `tie`) and which faulty (`A`, `B`, `both` or `neither`)."""
+    """Says of answers A and B which is better: a letter, or anything else where it does not tell."""
 
-    def __init__(self, better: Says = longer, faulty: Says = neither) -> None:
+    def __init__(self, better: Says = longer) -> None:
         self._better = better
-        self._faulty = faulty
 
     def reply(self, text: str) -> str | None:
         """The reply to the text of a whole request; None where it asks for no comparison."""
         pair = compared_answers(text)
-        if pair is None:
-            return None
-        return f"I have compared them.\n\nFaulty: {self._faulty(*pair)}\nBetter: {self._better(*pair)}"
+        return None if pair is None else self._better(*pair)

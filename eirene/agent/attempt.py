@@ -9,7 +9,7 @@ from pydantic import Field
 
 from eirene.agent.state import Json, State
 from eirene.core.records import Drawn, EditDecision, RewriteComparison
-from eirene.core.scores import PairVotes, Scores
+from eirene.core.scores import PairJudgement, Scores
 from eirene.core.validation import FrozenModel
 from eirene.gate.edits import CheckedRewrite
 
@@ -41,7 +41,7 @@ class Attempt(FrozenModel):
     """Those of `without_errors`, where they are looked at."""
     gain_measurable: bool = False
     """Whether the scores can show that something was gained, and not only what was kept."""
-    pairwise: PairVotes | None = None
+    pairwise: PairJudgement | None = None
     """The votes of the pairwise judge, where it was asked."""
 
     @classmethod
@@ -99,7 +99,7 @@ class Attempt(FrozenModel):
         """After the detectors have read it."""
         return self.model_copy(update={"scores": scores, "gain_measurable": gain_measurable})
 
-    def compared(self, scores_without_errors: dict[str, Scores], pairwise: PairVotes | None) -> Self:
+    def compared(self, scores_without_errors: dict[str, Scores], pairwise: PairJudgement | None) -> Self:
         """With what was asked because of its scores."""
         return self.model_copy(update={"scores_without_errors": scores_without_errors, "pairwise": pairwise})
 

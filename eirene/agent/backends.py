@@ -161,13 +161,14 @@ def _chat(model: str | BaseChatModel, options: BackendOptions, own: PromptSet) -
 @functools.lru_cache(maxsize=1)  # items refined in turn share one loaded model; a second would not fit beside it
 def _local(named: str | LocalModel, options: _DrawnWith) -> Parts:
     """One local model as feedback model and refiner."""
-    from eirene.eval.pairwise import LocalPairwise
+    from eirene.eval.pairwise import ChatPairwise
     from eirene.feedback_model.model import HALLUCINATION, LocalFeedback
     from eirene.feedback_model.request import INSTRUCT_PROMPT
     from eirene.models.local.model import load_local
     from eirene.refiners.model import LocalRefiner
 
     model = load_local(named) if isinstance(named, str) else named
+    from eirene.models.local.chat import chat_of
     from eirene.models.local.sampling import LocalSampling  # imports torch: after `load_local` has looked for it
 
     sampling = LocalSampling(temperature=options.temperature, top_p=options.top_p)
@@ -181,7 +182,7 @@ def _local(named: str | LocalModel, options: _DrawnWith) -> Parts:
         how=f"{model.version},{how}",
         own=own,
         asked=[INSTRUCT_PROMPT],
-        pairwise=LocalPairwise(model, structured=options.structured, prompts=own),
+        pairwise=ChatPairwise(chat_of(model), prompts=own),
         candidates=MOST_BY_DEFAULT,
     )
 
@@ -197,12 +198,12 @@ def _model_parts(
     candidates: int,
 ) -> Parts:
     """The parts of one model that critiques (`asked`: in further prompts), rewrites, finds hallucinations, compares."""
-    from eirene.eval.pairwise import PAIRWISE_PROMPTS
+    from eirene.eval.pairwise import PAIRWISE_PROMPT
     from eirene.feedback_model.readout import READOUT_PROMPTS
     from eirene.feedback_model.request import COMPLETENESS_PROMPTS
     from eirene.refiners.model import PARTS, PROMPTS
 
-    prompts = [*asked, *COMPLETENESS_PROMPTS, *READOUT_PROMPTS, *PAIRWISE_PROMPTS, *PROMPTS.values(), *PARTS]
+    prompts = [*asked, *COMPLETENESS_PROMPTS, *READOUT_PROMPTS, PAIRWISE_PROMPT, *PROMPTS.values(), *PARTS]
     feedback, refiner, hallucination = models
     encoder = shipped_encoder()
     detectors = _detectors(encoder)

@@ -1,4 +1,4 @@
-"""Detectors of a run: named ones in place of the backend's, a polled judge behind them, a cache of their scores."""
+"""Detectors of a run: named ones in place of the backend's, a judge behind them, a cache of their scores."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from eirene.models.chat import ChatModel
     from eirene.models.costs import Price
 
-JUDGE = "chainpoll"
+JUDGE = "judge"
 """Adherence where text was given, correctness where none was."""
 
 
@@ -43,12 +43,13 @@ def with_judge(
     prompts: PromptSet = SHIPPED,
     timeout_s: float = 60.0,
 ) -> Parts:
-    """The parts with a polled judge behind the other detectors: it decides with them, and can measure a gain. It takes
-    the place of the backend's pairwise judge, too.
+    """The parts with a judge behind the other detectors: it decides with them, and can measure a gain. It takes the
+    place of the backend's pairwise judge, too.
 
-    Its scores move in steps of one poll (0.2 of five), so that one poll more that finds a hallucination is harm by any
-    tolerance below. `offline`: a judge that will not be called, and so needs no key. `structured`: whether it is asked
-    for replies by JSON schema; `prompts`: own wording; `timeout_s`: seconds for one attempt of a call. Raises
+    The scores of a model that gives no token probabilities move in steps of one poll (0.2 of five), so that one poll
+    more that finds a hallucination is harm by any tolerance below. `offline`: a judge that will not be called, and so
+    needs no key. `structured`: whether polls are asked for by JSON schema; `prompts`: own wording; `timeout_s`: seconds
+    for one attempt of a call. Raises
     `InputError` for a judge that cannot be used and for fewer polls than a quorum.
 
     Examples:
@@ -58,7 +59,7 @@ def with_judge(
         >>> judge = ScriptedChatModel(lambda _: "Nothing is false.\\n\\nVerdict: no")
         >>> parts = with_judge(resolve_backend("embedded"), judge)
         >>> [detector.name for detector in parts.detectors], sorted(parts.judges)
-        (['rouge', 'alignment', 'arrangement', 'chainpoll'], ['chainpoll'])
+        (['rouge', 'alignment', 'arrangement', 'judge'], ['judge'])
     """
     resources = Resources(
         judge_model=judge, base_url=base_url, polls=polls, seed=seed, price=price, cache=cache, offline=offline,

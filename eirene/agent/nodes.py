@@ -266,7 +266,7 @@ class Nodes:
             grounding_for(item, critique),
             critique,
             drafts=() if item.answer == best else (item.answer,),
-            is_judged=bool(self.parts.judges) or (self.parts.pairwise is not None and self.settings.judge_votes > 0),
+            is_judged=bool(self.parts.judges) or (self.parts.pairwise is not None and self.settings.judge_risk > 0),
             is_marked=self.settings.mode == "edit" and self.settings.removal == "mark",
             history=history_lines(item.history),
         )

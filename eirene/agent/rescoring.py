@@ -1,4 +1,4 @@
-"""Rescoring: the scores of a rewrite, of the original and of the best text so far, and the pairwise judge's votes."""
+"""Rescoring: the scores of a rewrite, of the original and of the best text so far, and the pairwise judge."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from eirene.agent.settings import Settings
 from eirene.agent.state import Json, Parts, State, best_text, dump_scores, item_of, load_critique, load_scores
 from eirene.core.grounding import Grounding, grounding_for
 from eirene.core.records import Item
-from eirene.core.scores import PairVotes, Scores, number
+from eirene.core.scores import PairJudgement, Scores, number
 from eirene.core.signature import derive_seed
 from eirene.core.tracing import span
 from eirene.core.usage import Meter
@@ -78,10 +78,10 @@ class Rescoring:
 
     async def _compared(self, attempt: Attempt, before: Mapping[str, Scores]) -> Attempt:
         """The attempt with the scores of the best text without its errors, where the rewrite seems to do harm (only
-        then it matters whether what is missing now was said by anything else), and with the votes on it.
+        then it matters whether what is missing now was said by anything else), and with the judgement on it.
         """
         rest = await self._without_errors(attempt, before)
-        return attempt.compared(rest, await self._votes(attempt, before, rest))
+        return attempt.compared(rest, await self._judgement(attempt, before, rest))
 
     async def _without_errors(self, attempt: Attempt, before: Mapping[str, Scores]) -> dict[str, Scores]:
         text = attempt.without_errors
@@ -92,16 +92,16 @@ class Rescoring:
         asked = [d for d in self.parts.detectors if d.name in before and before[d.name].arguments]
         return (await self._score({text: asked}, other="without errors")).get(text, {})
 
-    async def _votes(
+    async def _judgement(
         self, attempt: Attempt, before: Mapping[str, Scores], without_errors: Mapping[str, Scores]
-    ) -> PairVotes | None:
-        """The pairwise judge's votes where nothing was given, no other judge measures, and no score shows harm, which
-        costs no call; None where they are not asked for.
+    ) -> PairJudgement | None:
+        """The pairwise judge's where nothing was given, no other judge measures, and no score shows harm, which costs
+        no call; None where it is not asked.
         """
         parts, settings, item, candidate, after = (
             self.parts, self.settings, self._item, attempt.scorable, attempt.scores,
         )  # fmt: skip
-        if parts.pairwise is None or not settings.judge_votes or candidate is None:
+        if parts.pairwise is None or not settings.judge_risk or candidate is None:
             return None
         if item.perspectives or item.context:
             return None
@@ -113,10 +113,11 @@ class Rescoring:
         seed = derive_seed(self.state["seed"], item.id, "pairwise", self.state.get("round", 1))
         pair = Pair(item.question, self._best, candidate, tuple(item.history or ()))
         with span("detector pairwise", shown_as="EVALUATOR") as found:
-            votes = await parts.pairwise.compare(pair, votes=settings.judge_votes, seed=seed, meter=self.meter)
+            judged = await parts.pairwise.compare(pair, seed=seed, meter=self.meter)
             if found is not None:
-                found.set({"eirene.pairwise.votes": len(votes.votes), "eirene.pairwise.outcome": votes.outcome})
-        return votes
+                better = number(judged.better)
+                found.set({} if better is None else {"eirene.pairwise.better": better})
+        return judged
 
     async def _score(
         self, wanted: Mapping[str, Sequence[Detector]], *, other: str = "candidate"

@@ -53,7 +53,7 @@ class SettingKeywords(TypedDict, total=False):
     min_gain: float
     partial: Literal["undo", "reject"]
     when_gain_unmeasured: Literal["accept", "keep"]
-    judge_votes: int
+    judge_risk: float
     critic: Critic
     removal: Literal["remove", "mark"]
     deadline_s: float

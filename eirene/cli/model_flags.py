@@ -46,7 +46,7 @@ Backend = Annotated[str, _loop_option(help="The model that critiques and rewrite
 Detectors = Annotated[str | None, _detectors_option(help="Which detectors score and decide, comma-separated.")]
 LocalModel = Annotated[
     str | None,
-    _detectors_option(metavar="hf:...", help="The local model of detectors that need one."),
+    _detectors_option(metavar="hf:...|gguf:...", help="The local model of detectors that need one."),
 ]
 WordMaps = Annotated[
     bool, _detectors_option("--word-maps", help="Keep salience's map of words in the scores, for pages to draw.")
@@ -173,7 +173,9 @@ class BackendFlags(CallFlags):
 class DetectorFlags(CallFlags):
     """The models that detectors work with."""
 
-    judge: Annotated[str | None, _detectors_option(help="The chat model to poll as a judge, provider:model.")] = None
+    judge: Annotated[
+        str | None, _detectors_option(help="The model to ask as a judge: provider:model, hf:... or gguf:...")
+    ] = None
     judge_base_url: Annotated[
         str | None, _detectors_option(help="The judge's server (default: --base-url).", callback=checked_address)
     ] = None
@@ -200,8 +202,9 @@ class DetectorFlags(CallFlags):
 
     @property
     def judge_url(self) -> str | None:
-        """The judge's server."""
-        return self.judge_base_url or self.base_url
+        """The judge's server; a judge on this machine has none, unless one is named for it by mistake."""
+        runs_here = self.judge is not None and self.judge.startswith(_ON_THIS_MACHINE)
+        return self.judge_base_url or (None if runs_here else self.base_url)
 
     def _resources(self, **more: Any) -> Resources:
         from eirene.eval.resources import Resources

@@ -117,16 +117,16 @@ class LoopSettings:
         Literal["accept", "keep"],
         Setting("Accept a harmless rewrite whose gain cannot be measured, or keep the original.", flag=""),
     ] = "keep"
-    judge_votes: Annotated[
-        int,
+    judge_risk: Annotated[
+        float,
         Ge(0),
-        Le(20),
+        Le(0.5),
         Setting(
-            "Where nothing was given: votes of the pairwise judge in each of the two orders of text and rewrite (0 is "
-            "off).",
+            "Where nothing was given: a rewrite is accepted that the model finds better with probability 1 - this (0 "
+            "does not ask).",
             "The gate",
         ),
-    ] = 2
+    ] = 0.25
     evidence: Annotated[
         int,
         Ge(0),

@@ -18,7 +18,7 @@ from eirene.core.critique import Critique, FeedbackNote, Sample
 from eirene.core.display import Displayed, sentence_diff
 from eirene.core.errors import InputError
 from eirene.core.history import History, HistoryTurn, query_in_place
-from eirene.core.scores import PairVotes, Scores
+from eirene.core.scores import PairJudgement, Scores
 from eirene.core.signature import digest
 from eirene.core.usage import Usage
 from eirene.core.validation import CheckedModel, FrozenModel, described, is_none, validated
@@ -245,7 +245,7 @@ class Round(FrozenModel):
     """Faults of the text before that the rewrite took out, as the gate's checks found them."""
     comparison: RewriteComparison | None = Field(default=None, exclude_if=is_none)
     """How likely the rewrite is the better answer, where passages tell."""
-    pairwise: PairVotes | None = Field(default=None, exclude_if=is_none)
+    pairwise: PairJudgement | None = Field(default=None, exclude_if=is_none)
     """The pairwise judge's votes on the rewrite, where it was asked."""
     scores: dict[str, Scores]
     """The scores of `candidate`, by detector."""

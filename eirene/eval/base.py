@@ -10,7 +10,7 @@ from typing import Literal, Protocol
 from eirene.core.grounding import ArgumentGroup, Grounding, grounding_for
 from eirene.core.history import HistoryTurn, query_in_place
 from eirene.core.records import Item
-from eirene.core.scores import PairVotes, Scores, Unscored
+from eirene.core.scores import PairJudgement, Scores, Unscored
 from eirene.core.usage import Meter
 from eirene.prompts.history import PROBE
 from eirene.text.thinking import without_thinking
@@ -176,7 +176,7 @@ class Pair:
 
 
 class PairwiseJudge(Protocol):
-    """Compares a rewrite with the text before it. A model that fails gives votes that are unscored, with the reason."""
+    """Compares a rewrite with the text before it. A model that fails leaves it unscored, with the reason."""
 
     @property
     def name(self) -> str:
@@ -185,9 +185,9 @@ class PairwiseJudge(Protocol):
 
     @property
     def version(self) -> str:
-        """What a vote hangs on beside the texts: the model, the prompt, the temperature."""
+        """What a judgement hangs on beside the texts: the model, the prompt."""
         ...
 
-    async def compare(self, pair: Pair, *, votes: int, seed: int, meter: Meter) -> PairVotes:
-        """`votes` votes (1 or more) in each of the two orders; every call goes on `meter`."""
+    async def compare(self, pair: Pair, *, seed: int, meter: Meter) -> PairJudgement:
+        """How likely the rewrite is the better answer, by both orders of the two; every call goes on `meter`."""
         ...

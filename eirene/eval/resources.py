@@ -118,8 +118,9 @@ class Resources:
             raise InputError("no judge is named", field="judge")
         if isinstance(model, ChatModel):
             return model
-        if isinstance(model, str) and (model.startswith("hf:") or not is_chat_name(model)):
-            raise InputError(f"a judge is a chat model named provider:model, got {model!r}", field="judge")
+        if isinstance(model, str) and not is_chat_name(model):
+            known = "provider:model, hf:path-or-id or gguf:FILE"
+            raise InputError(f"a judge is named {known}, got {model!r}", field="judge")
         options = ChatOptions(
             base_url=self.base_url,
             concurrency=self.concurrency,

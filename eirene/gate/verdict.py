@@ -1,7 +1,7 @@
 """Verdict of the gate: two tests on the scores of the text before and of the rewrite.
 
-*No harm* (none worse by more than `tolerance`) and *gain* (at least one better by `min_gain`, or the votes of the
-pairwise judge where nothing was given). What cannot be measured is named, never guessed.
+*No harm* (none worse by more than `tolerance`) and *gain* (at least one better by `min_gain`, or the pairwise judge's
+probability where nothing was given). What cannot be measured is named, never guessed.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ from typing import Literal
 
 from eirene.core.loop_settings import LoopSettings
 from eirene.core.records import EditDecision, RewriteComparison
-from eirene.core.scores import PairVotes, Score, Scores, Unscored, number
+from eirene.core.scores import PairJudgement, Score, Scores, Unscored, number
 from eirene.text.refusals import opens_as_refusal
 
 _SAID = 0.5
@@ -80,7 +80,7 @@ def judge(
     settings: LoopSettings,
     mended: Sequence[str] = (),
     without_errors: Mapping[str, Scores] = MappingProxyType({}),
-    pairwise: PairVotes | None = None,
+    pairwise: PairJudgement | None = None,
 ) -> Verdict:
     """Compares the best text's scores with the candidate's, detector by detector.
 
@@ -90,15 +90,16 @@ def judge(
 
     `gain_measurable` is False where the scores can only show what was kept (nothing given, no critique, no judge).
     A score that the best text has and the candidate has not counts as harm that cannot be ruled out. `pairwise`: the
-    votes of the pairwise judge where it was asked. They tell of harm, and of gain in place of the scores; without a
-    readable one nothing is accepted. In mode human a rewrite that does what the notes ask needs no majority.
+    judgement of the pairwise judge where it was asked, in place of the scores; unscored, nothing is accepted. A rewrite
+    that puts a fault right, or in mode human does what the notes ask, need only not surely be the worse one.
     """
     harm = harm_by_scores(before, after, settings=settings, mended=mended, without_errors=without_errors)
     if harm is not None:
         return harm
-    gains_otherwise = bool(mended) or settings.mode == "human"
-    if pairwise is not None and not (pairwise.outcome == "no gain" and gains_otherwise):
-        return _by_votes(pairwise)
+    if pairwise is not None:
+        better, gains_otherwise = number(pairwise.better), bool(mended) or settings.mode == "human"
+        if not gains_otherwise or better is None or not settings.judge_risk < better < 1.0 - settings.judge_risk:
+            return _by_pair(pairwise, settings.judge_risk)
     gain = _gain(list(_changes(before, after)), before, after, settings) if gain_measurable else None
     if mended:
         return Verdict(True, "gain", f"faults were corrected ({_kinds(mended)}), and no deciding score is worse")
@@ -156,14 +157,15 @@ def _said_by(scores: Scores, rest: Scores | None) -> Scores:
     return scores.model_copy(update={"arguments": tuple(arguments)})
 
 
-def _by_votes(votes: PairVotes) -> Verdict:
-    said = {
-        "better": "the pairwise judge prefers the rewrite in both orders",
-        "harm": "the pairwise judge finds harm",
-        "no gain": "the pairwise judge does not prefer the rewrite in both orders",
-        "unscored": "the pairwise judge could not tell",
-    }
-    return Verdict(votes.outcome == "better", "pairwise", f"{said[votes.outcome]}: {votes.why}")
+def _by_pair(judged: PairJudgement, risk: float) -> Verdict:
+    """The verdict by how likely the pairwise judge finds the rewrite the better answer."""
+    if isinstance(judged.better, Unscored):
+        return Verdict(False, "pairwise", f"the pairwise judge could not tell: {judged.better.unscored}")
+    counted = f" by {judged.votes} votes" if judged.votes else ""
+    said = f"the pairwise judge finds it better with probability {judged.better:.2f}{counted}"
+    if judged.better >= 1.0 - risk:
+        return Verdict(True, "pairwise", said)
+    return Verdict(False, "pairwise", f"{said}, and {1.0 - risk:.2f} is needed")
 
 
 def _unmeasured(changes: Sequence[_Difference]) -> Verdict | None:

@@ -72,13 +72,15 @@ def is_chat_name(name: str) -> bool:
 
 
 def resolve_chat(model: str | BaseChatModel, *, options: ChatOptions | None = None) -> ChatModel:
-    """The call layer around a LangChain chat model, or around the one that `provider:model` names.
+    """The call layer around a LangChain chat model, or around the one that `provider:model` or `hf:path-or-id` names.
 
     Keys come from the environment, under the provider's own name; a server of one's own (`base_url`) needs none.
     Raises `MissingExtraError` with the install command when the provider's package is not there, `InputError` for an
     unknown provider, a missing key, or settings that the provider's class refuses.
     """
     options = ChatOptions() if options is None else options
+    if isinstance(model, str) and model.startswith(PREFIX):
+        return _local_chat(model, options)
     rebuild: Callable[[], BaseChatModel] | None = None
     name = None
     if isinstance(model, str) and model.startswith(GGUF):
@@ -104,6 +106,15 @@ def resolve_chat(model: str | BaseChatModel, *, options: ChatOptions | None = No
         cache=options.cache,
         structured=options.structured,
     )
+
+
+def _local_chat(name: str, options: ChatOptions) -> ChatModel:
+    if options.base_url is not None:
+        raise InputError(NO_SERVER.format(name), field="base_url")
+    local = load_local(name)
+    from eirene.models.local.chat import chat_of
+
+    return chat_of(local, structured=options.structured)
 
 
 def resolve_model(

@@ -14,7 +14,7 @@ from typing import Literal
 
 from eirene.core.critique import Critique, FindingVote, Review
 from eirene.core.records import Record, Round, Status
-from eirene.core.scores import Outcome, PairVote, PairVotes, Poll, Polls, Score, Scores, Unscored, number
+from eirene.core.scores import PairJudgement, Poll, Polls, Score, Scores, Unscored, number
 from eirene.core.usage import Usage
 
 Vote = Literal["complete", "incomplete", "invalid"]
@@ -289,39 +289,19 @@ def _said(poll: Poll) -> str:
 
 
 def compared_texts(record: Record) -> tuple[PolledText, ...]:
-    """The votes of the pairwise judge in each round in which it was asked."""
+    """What the pairwise judge makes of the rewrite, in each round in which it was asked."""
     return tuple(
-        PolledText(
-            f"pairwise, round {n}: {_compared(round_.pairwise)}",
-            tuple((_preferred(vote), vote.text) for vote in round_.pairwise.votes),
-        )
+        PolledText(f"pairwise, round {n}: {_compared(round_.pairwise)}", ())
         for n, round_ in enumerate(record.rounds, start=1)
         if round_.pairwise is not None
     )
 
 
-_OUTCOMES: Mapping[Outcome, str] = {
-    "better": "the rewrite is better in both orders",
-    "harm": "harm came in",
-    "no gain": "the rewrite is not better in both orders",
-    "unscored": "unscored",
-}
-
-
-def _compared(votes: PairVotes) -> str:
-    unread = sum(vote.unread is not None for vote in votes.votes)
-    text = f"{_OUTCOMES[votes.outcome]}; {len(votes.votes)} votes"
-    if unread:
-        text += f", {unread} could not be read"
-    if votes.first_place is not None:
-        text += f"; {votes.first_place:.2f} of the preferences are for the text shown first (0.50 is no bias)"
-    return text
-
-
-def _preferred(vote: PairVote) -> str:
-    shown = "rewrite shown second" if vote.first == "before" else "rewrite shown first"
-    if vote.unread is not None:
-        return f"not read: {vote.unread} ({shown})"
-    better = {"before": "the text before is better", "after": "the rewrite is better", "tie": "a tie"}
-    faulty = {"before": "; faulty: the text before", "after": "; faulty: the rewrite", "both": "; faulty: both"}
-    return f"{better[vote.better or 'tie']}{faulty.get(vote.faulty or '', '')} ({shown})"
+def _compared(judged: PairJudgement) -> str:
+    if isinstance(judged.better, Unscored):
+        return f"unscored: {judged.better.unscored}"
+    counted = f", by {judged.votes} votes" if judged.votes else ""
+    return (
+        f"the rewrite is better with probability {judged.better:.2f}{counted}; "
+        f"log-odds {judged.bias:+.1f} for the text shown first, whichever it is"
+    )

@@ -58,7 +58,7 @@ def reply(request: ScriptedRequest, _: int) -> str:
     replies = {
         "completeness critic": "1. [Incomplete] Reasons: It does not say why.",
         "hallucination critic": "No copy.",
-        "pairwise judge": "Nothing differs.\n\nFaulty: neither\nBetter: tie",
+        "pairwise judge": "A",
         "chainpoll-correctness": "Nothing is false.\n\nVerdict: no",
         "geval": "5",
         "error judge": '{"errors": []}',
@@ -83,7 +83,7 @@ def parts_on(server: LoopbackServer, prompts: PromptSet = SHIPPED) -> Parts:
 
 
 def refined(item: Item, server: LoopbackServer, *, prompts: PromptSet = SHIPPED, **settings: Any) -> Record:
-    return refine(item, backend=parts_on(server, prompts), samples=3, max_rounds=1, judge_votes=1, **settings)
+    return refine(item, backend=parts_on(server, prompts), samples=3, max_rounds=1, **settings)
 
 
 def judges_on(server: LoopbackServer, prompts: PromptSet = SHIPPED) -> tuple[Detector, ...]:

@@ -45,9 +45,9 @@ def test_a_gain_is_measured_on_an_open_question() -> None:
     """Without critique and given text only a judge can tell: the original has an error, the rewrite has none."""
     judge = judge_that_says_yes_to(ORIGINAL)
     record = run(OPEN_ITEM, parts("Trams are quiet.", judge=judge), mode="improve")
-    assert record.status == "accepted" and "chainpoll hallucination 1.00 -> 0.00" in record.why
-    assert record.scores.original["chainpoll"].hallucination == 1.0
-    polls = record.scores.final["chainpoll"].polls
+    assert record.status == "accepted" and "judge hallucination 1.00 -> 0.00" in record.why
+    assert record.scores.original["judge"].hallucination == 1.0
+    polls = record.scores.final["judge"].polls
     assert polls is not None and polls.asked == "correctness" and polls.replies[0].text.startswith("One claim")
 
 
@@ -62,13 +62,13 @@ def test_a_rewrite_that_makes_something_up_is_kept_out() -> None:
     judge = judge_that_says_yes_to("Trams fly.")
     record = run(OPEN_ITEM, parts("Trams fly.", judge=judge), mode="improve", max_rounds=1)
     assert (record.status, record.answer) == ("kept", ORIGINAL)
-    assert "worse than before: chainpoll hallucination 0.00 -> 1.00" in record.why
+    assert "worse than before: judge hallucination 0.00 -> 1.00" in record.why
 
 
 def test_given_text_is_what_the_judge_holds_an_answer_against() -> None:
     judge = judge_that_says_yes_to("Trams fly.")
     record = run(ITEM, parts("Trams fly.", judge=judge), mode="improve", max_rounds=1)
-    polls = record.rounds[0].scores["chainpoll"].polls
+    polls = record.rounds[0].scores["judge"].polls
     assert polls is not None and polls.asked == "adherence"
     assert "Trams pollute less." in judge.calls[0].text
 
@@ -86,8 +86,8 @@ def test_a_judge_that_cannot_be_read_lets_nothing_pass() -> None:
     """Scored before and unscored after: harm cannot be ruled out."""
     replies = ["Verdict: yes"] * 5 + ["I cannot tell."] * 5
     record = run(OPEN_ITEM, parts("Trams fly.", judge=ScriptedChatModel(replies)), mode="improve", max_rounds=1)
-    assert record.status == "kept" and "harm cannot be ruled out: chainpoll" in record.why
-    assert isinstance(record.rounds[0].scores["chainpoll"].hallucination, Unscored)
+    assert record.status == "kept" and "harm cannot be ruled out: judge" in record.why
+    assert isinstance(record.rounds[0].scores["judge"].hallucination, Unscored)
 
 
 def test_a_judge_that_fails_leaves_its_scores_unscored_and_the_run_goes_on() -> None:
@@ -96,7 +96,7 @@ def test_a_judge_that_fails_leaves_its_scores_unscored_and_the_run_goes_on() -> 
 
     record = run(OPEN_ITEM, parts("Trams are quiet.", judge=ScriptedChatModel(fails)), mode="improve", max_rounds=1)
     assert record.error is None
-    found = record.scores.original["chainpoll"].hallucination
+    found = record.scores.original["judge"].hallucination
     assert isinstance(found, Unscored) and "no such model" in found.unscored
 
 
@@ -106,12 +106,12 @@ class RefusedError(Exception):
 
 def test_the_signature_names_the_judge() -> None:
     made = parts(judge=judge_that_says_yes_to())
-    assert made.version is not None and "chainpoll:" in made.version and "n=5" in made.version
+    assert made.version is not None and "judge:" in made.version and "n=5" in made.version
     assert isinstance(made.detectors[0], ScriptedDetector)
 
 
 def test_what_is_no_judge_is_refused() -> None:
-    for judge in ("gpt", "hf:x"):
+    for judge in ("gpt", "x.gguf"):
         with pytest.raises(InputError, match="provider:model"):
             with_judge(scripted_parts(), judge, polls=5)
     with pytest.raises(InputError, match="polls must be at least 3"):

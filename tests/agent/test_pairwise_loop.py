@@ -1,4 +1,4 @@
-"""The pairwise judge in the loop: where it is asked, what the gate makes of its votes, what the record keeps."""
+"""The pairwise judge in the loop: where it is asked, what the gate makes of it, what the record keeps."""
 
 from __future__ import annotations
 
@@ -24,9 +24,8 @@ from tests.scripted_judges import ScriptedPairJudge, longer
 
 REWRITE = "Trams are quiet. Buses are cheap. Trams pollute less than buses do."
 NOTE = {"feedback": [{"sentence": 2, "reason": "Say which pollutes less."}]}
-SHORTER = ScriptedPairJudge(better=lambda a, b: {"A": "B", "B": "A"}.get(longer(a, b), "tie"))
-HARM = ScriptedPairJudge(faulty=longer)
-A = ScriptedPairJudge(better=lambda *_: "A")
+SHORTER = ScriptedPairJudge(lambda a, b: {"A": "B", "B": "A"}.get(longer(a, b), "neither"))
+A = ScriptedPairJudge(lambda *_: "A")
 REFUSAL = "I am sorry, I cannot help with that."
 
 
@@ -50,31 +49,28 @@ def run(made: Parts, item: dict[str, Any] = OPEN_ITEM, **settings: Any) -> Recor
     return eirene.refine(item, backend=made, **{"mode": "improve", "max_rounds": 1, **settings})
 
 
-def test_the_votes_decide_where_nothing_was_given() -> None:
+def test_it_decides_where_nothing_was_given() -> None:
     """Whatever becomes of what nothing can measure: a judge that cannot tell is no reason to accept."""
-    for judge, status, why, share in [
-        (ScriptedPairJudge(), "accepted", "prefers the rewrite in both orders: 2 of 2", 0.5),
-        (SHORTER, "kept", "does not prefer the rewrite in both orders: 0 of 2", 0.5),
-        (A, "kept", "does not prefer the rewrite in both orders: 2 of 2 votes where it is shown first, 0 of 2", 1.0),
-        (HARM, "kept", "finds harm: 4 of 4 votes", 0.5),
-        (REFUSAL, "kept", "could not tell: none of 4 votes could be read", None),
+    for judge, status, why in [
+        (ScriptedPairJudge(), "accepted", "finds it better with probability 0.88 by 6 votes"),
+        (SHORTER, "kept", "finds it better with probability 0.12 by 6 votes, and 0.75 is needed"),
+        (A, "kept", "finds it better with probability 0.50 by 6 votes, and 0.75 is needed"),
+        (REFUSAL, "kept", "could not tell: none of 3 replies says A or B"),
     ]:
         record = run(parts(judge), when_gain_unmeasured="accept")
-        votes = record.rounds[0].pairwise
-        assert record.status == status and why in record.why
-        assert votes is not None and votes.first_place == share
+        assert record.status == status and why in record.why and record.rounds[0].pairwise is not None
         assert Record.model_validate_json(record.to_json()) == record
 
 
-def test_with_a_critique_its_reasons_do_not_stand_in_for_the_votes() -> None:
+def test_with_a_critique_its_reasons_do_not_stand_in_for_the_judge() -> None:
     """The scores say that what the critique asked for is there now; the judge does not find it better."""
     record = run(parts(SHORTER, after=GOOD), mode="fine-grained")
     assert record.status == "kept" and record.rounds[0].pairwise is not None
     assert run(parts(ScriptedPairJudge(), after=GOOD), mode="fine-grained").status == "accepted"
 
 
-def test_what_a_persons_notes_ask_for_is_a_gain_without_a_majority_but_not_with_harm() -> None:
-    for judge, status in [(SHORTER, "accepted"), (HARM, "kept"), (REFUSAL, "kept")]:
+def test_what_a_persons_notes_ask_for_is_a_gain_unless_it_is_surely_worse() -> None:
+    for judge, status in [(A, "accepted"), (SHORTER, "kept"), (REFUSAL, "kept")]:
         record = run(parts(judge, after=GOOD), {**OPEN_ITEM, **NOTE}, mode="human")
         assert record.status == status
 
@@ -93,7 +89,7 @@ def test_it_is_asked_only_where_it_is_needed_and_harm_that_the_scores_show_costs
     assert not asked(after=WORSE)
     assert not asked(ITEM)
     assert not asked({**OPEN_ITEM, "context": ["Trams are quiet."]})
-    assert not asked(judge_votes=0)
+    assert not asked(judge_risk=0)
     assert not asked(rewrite=ORIGINAL)
 
 
@@ -101,16 +97,14 @@ def test_another_judge_that_measures_takes_its_place_and_gives_it_its_model() ->
     model = ScriptedChatModel(lambda m: "Verdict: yes" if REWRITE not in str(m[-1].content) else "Verdict: no")
     made = with_judge(parts(ScriptedPairJudge()), model)
     record = run(made)
-    assert record.status == "accepted" and "chainpoll" in record.why and record.rounds[0].pairwise is None
+    assert record.status == "accepted" and "judge hallucination" in record.why and record.rounds[0].pairwise is None
     assert made.pairwise is not None and made.pairwise.name == "ScriptedChatModel"
 
 
-def test_a_round_has_its_own_votes_and_a_round_without_a_rewrite_has_none() -> None:
-    """Two rewrites, two votes; after an accepted one the next vote finds nothing, and its round says nothing."""
+def test_a_round_has_its_own_judgement_and_a_round_without_a_rewrite_has_none() -> None:
+    """Two rewrites, two judgements; after an accepted one the next vote finds nothing, and its round says nothing."""
     rejected = run(parts(SHORTER, rewrites=2), max_rounds=2)
     assert [r.pairwise is not None for r in rejected.rounds] == [True, True]
-    seeds = [{vote.first for vote in r.pairwise.votes} for r in rejected.rounds if r.pairwise]
-    assert seeds == [{"before", "after"}] * 2
     made = parts(ScriptedPairJudge(), rewrites=2)
     spotless = eirene.Sample(tags=("Complete",) * 3, reasons=(None,) * 3)
     made = replace(made, feedback_model=scripted_parts(samples=[FAULTY] * 20 + [spotless] * 20).feedback_model)
@@ -118,17 +112,19 @@ def test_a_round_has_its_own_votes_and_a_round_without_a_rewrite_has_none() -> N
     assert record.status == "accepted" and [r.pairwise is not None for r in record.rounds] == [True, False]
 
 
-def test_the_setting_is_the_number_of_votes_in_each_order_and_stands_in_the_signature() -> None:
-    for votes in [1, 3]:
+def test_the_setting_is_what_the_probability_may_lack_and_stands_in_the_signature() -> None:
+    for risk, status in [(0.1, "kept"), (0.2, "accepted")]:
         made = parts(ScriptedPairJudge())
-        record = run(made, judge_votes=votes)
-        assert record.rounds[0].pairwise is not None and len(record.rounds[0].pairwise.votes) == 2 * votes
-        assert f"|votes:{votes}|" in record.signature and "|votes:" not in run(replace(made, pairwise=None)).signature
+        record = run(made, judge_risk=risk)
+        assert record.status == status and f"|judge:{risk}|" in record.signature
+        assert "|judge:" not in run(replace(made, pairwise=None)).signature
 
 
 @pytest.mark.usefixtures("loopback")
 @pytest.mark.parametrize("mode", ["improve", "fine-grained"])
-def test_a_chat_models_own_votes_pass_a_better_answer_over_a_server(mode: str, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_chat_models_own_judgement_passes_a_better_answer_over_a_server(
+    mode: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
     """The backend's model critiques, rewrites and compares, through the real client; every call is on the record."""
     monkeypatch.setenv("OPENAI_API_KEY", "none")
     judge = ScriptedPairJudge()
@@ -145,6 +141,6 @@ def test_a_chat_models_own_votes_pass_a_better_answer_over_a_server(mode: str, m
     with LoopbackServer(script) as server:
         options = BackendOptions(base_url=server.base_url)
         record = eirene.refine(OPEN_ITEM, backend="openai:test", backend_options=options, mode=mode, samples=4)
-        assert record.usage.calls == server.calls == (3 if mode == "improve" else 4)
+        assert record.usage.calls == server.calls == (4 if mode == "improve" else 5)
     assert (record.status, record.answer) == ("accepted", REWRITE)
     assert record.rounds[0].pairwise is not None and record.rounds[0].pairwise.judge == "openai:test"

@@ -55,7 +55,7 @@ def test_a_model_is_trained_and_then_measured(run: Run, tmp_path: Path) -> None:
         f"hf:{tmp_path / 'out'}?device=cpu",
         "--max-rounds",
         "1",
-        "--judge-votes",
+        "--judge-risk",
         "0",
         "--json",
     )

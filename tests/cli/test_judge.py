@@ -37,28 +37,28 @@ def test_refine_with_a_judge_of_another_server(run: Run, tmp_path: Path) -> None
             "--base-url", model.base_url, "--judge", "openai:judge", "--judge-base-url", other.base_url, "--json",
         )  # fmt: skip
         assert {r.body["model"] for r in model.requests} == {"writer"}
-        assert [(r.body["model"], r.n) for r in other.requests] == [("judge", 5), ("judge", 5)]
+        assert [(r.body["model"], r.n) for r in other.requests] == [("judge", 1), ("judge", 5), ("judge", 5)]
     record = done.record
     assert (done.code, record["status"]) == (0, "accepted"), done
-    assert "chainpoll hallucination 0.80 -> 0.00" in record["why"]
-    polls = record["scores"]["original"]["chainpoll"]["polls"]
+    assert "judge hallucination 0.80 -> 0.00" in record["why"]
+    polls = record["scores"]["original"]["judge"]["polls"]
     assert polls["asked"] == "correctness" and polls["replies"][4]["error"] is False
     assert 0.3 < polls["low"] < 0.8 < polls["high"] < 1
-    assert record["usage"]["calls"] == 3 and "chainpoll:openai:judge" in record["signature"]
+    assert record["usage"]["calls"] == 4 and "judge:openai:judge" in record["signature"]
 
 
 def test_the_judge_is_at_the_backends_server_by_default(run: Run, tmp_path: Path) -> None:
     with LoopbackServer(backend) as server:
         done = run("refine", write(tmp_path / ROWS, OPEN), "--mode", "improve", "--backend", "openai:writer",
                    "--base-url", server.base_url, "--judge", "openai:judge", "--polls", "3")  # fmt: skip
-        assert [r.n for r in server.requests if r.body["model"] == "judge"] == [3, 3]
-    assert done.code == 0 and "chainpoll" in done.out
+        assert [r.n for r in server.requests if r.body["model"] == "judge"] == [1, 3, 3]
+    assert done.code == 0 and "judge" in done.out
 
 
 @pytest.mark.parametrize(
     ("flags", "said"),
     [
-        (("--judge", "gpt"), "a judge is a chat model named provider:model"),
+        (("--judge", "gpt"), "a judge is named provider:model, hf:path-or-id or gguf:FILE"),
         (("--judge", "openai:x"), "needs an API key"),
         (("--judge", "openai:x", "--judge-base-url", "http://127.0.0.1:1", "--polls", "2"), "polls must be at least 3"),
     ],

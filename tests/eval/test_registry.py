@@ -61,10 +61,10 @@ def test_impossible_numbers_are_refused() -> None:
             Resources(**given)  # type: ignore[arg-type]  # one of the numbers
 
 
-def test_a_judge_is_a_chat_model() -> None:
+def test_a_judge_is_named_as_a_chat_model_or_as_one_on_this_machine() -> None:
     for resources, message in [
-        (Resources(judge_model="hf:x"), "provider:model, got 'hf:x'"),
-        (Resources(judge_model="gpt"), "provider:model, got 'gpt'"),
+        (Resources(judge_model="gpt"), "provider:model, hf:path-or-id or gguf:FILE, got 'gpt'"),
+        (Resources(judge_model="gguf:no.gguf"), "'no.gguf' cannot be read"),
         (Resources(), "no judge is named"),
     ]:
         with pytest.raises(InputError, match=message):

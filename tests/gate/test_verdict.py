@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from importlib.resources import files
 from typing import Any
 
@@ -10,7 +11,7 @@ from hypothesis import strategies as st
 
 from eirene.agent.run import refine
 from eirene.agent.settings import Settings
-from eirene.core.scores import ArgumentScore, PairVotes, Scores, SentenceScore, Unscored
+from eirene.core.scores import ArgumentScore, PairJudgement, Scores, SentenceScore, Unscored
 from eirene.gate import judge, unusable
 from eirene.gate.verdict import _OF_THE_PROMPT
 from eirene.models.scripted import ScriptedChatModel
@@ -96,32 +97,33 @@ def test_what_is_accepted_harms_nothing_and_betters_something(before: Scores, af
         assert any(not isinstance(a, Unscored) and a <= b - 0.02 + 1e-8 for b, a in numbers)
 
 
-def votes(outcome: str) -> PairVotes:
-    return PairVotes.model_validate(
-        {"judge": "j", "requested": 1, "votes": (), "outcome": outcome, "why": "as counted", "first_place": None}
-    )
-
-
-def test_the_votes_of_the_pairwise_judge_stand_for_the_gain_and_never_against_the_harm() -> None:
-    """Without a preference a mended fault, or a note of a person that was followed, is gain enough."""
+def test_the_pairwise_judge_stands_for_the_gain_and_never_against_the_harm() -> None:
+    """Accepted from 1 - judge_risk; with a mended fault, or a note that was followed, unless it is surely worse."""
     same, worse = one(0.5, 0.5), one(0.9, 0.5)
-    rows: list[tuple[Any, str, dict[str, Any], tuple[bool, str]]] = [
-        (same, "better", {}, (True, "pairwise")),
-        (same, "no gain", {}, (False, "pairwise")),
-        (same, "harm", {}, (False, "pairwise")),
-        (same, "unscored", {}, (False, "pairwise")),
-        (worse, "better", {}, (False, "harm")),
-        (same, "no gain", {"mended": ["names: Bern"]}, (True, "gain")),
-        (same, "no gain", {"settings": Settings(mode="human")}, (False, "gain")),
-        (same, "harm", {"mended": ["names: Bern"]}, (False, "pairwise")),
-        (same, "harm", {"settings": Settings(mode="human")}, (False, "pairwise")),
+    surely, perhaps, hardly = math.log(3.01), 0.0, -math.log(3.01)  # 0.75, which the default asks for, and 0.25
+    human = {"settings": Settings(mode="human")}
+    rows: list[tuple[Any, float | Unscored, dict[str, Any], tuple[bool, str]]] = [
+        (same, surely, {}, (True, "pairwise")),
+        (same, math.log(2.99), {}, (False, "pairwise")),
+        (same, math.log(2.99), {"settings": Settings(judge_risk=0.3)}, (True, "pairwise")),
+        (same, perhaps, {}, (False, "pairwise")),
+        (same, hardly, {}, (False, "pairwise")),
+        (same, Unscored(unscored="no word"), {}, (False, "pairwise")),
+        (worse, surely, {}, (False, "harm")),
+        (same, perhaps, {"mended": ["names: Bern"]}, (True, "gain")),
+        (same, perhaps, human, (False, "gain")),
+        (same, hardly, {"mended": ["names: Bern"]}, (False, "pairwise")),
+        (same, hardly, human, (False, "pairwise")),
+        (same, Unscored(unscored="no word"), human, (False, "pairwise")),
     ]
-    for after, outcome, more, expected in rows:
+    for after, odds, more, expected in rows:
         given: dict[str, Any] = {"settings": Settings(), **more}
-        verdict = judge(same, after, gain_measurable=True, pairwise=votes(outcome), **given)
-        assert (verdict.accept, verdict.test) == expected, (outcome, more)
-    said = judge(same, same, gain_measurable=False, settings=Settings(), pairwise=votes("no gain")).why
-    assert said == "the pairwise judge does not prefer the rewrite in both orders: as counted"
+        judged = PairJudgement.of(odds, odds, judge="m")
+        verdict = judge(same, after, gain_measurable=True, pairwise=judged, **given)
+        assert (verdict.accept, verdict.test) == expected, (odds, more)
+    judged = PairJudgement.of(0.0, 0.0, judge="m", votes=6)
+    said = judge(same, same, gain_measurable=False, settings=Settings(), pairwise=judged).why
+    assert said == "the pairwise judge finds it better with probability 0.50 by 6 votes, and 0.75 is needed"
 
 
 def test_a_mended_fault_is_a_gain_by_the_checks_that_found_it() -> None:

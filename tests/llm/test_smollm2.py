@@ -84,7 +84,7 @@ async def test_a_cancelled_request_ends_soon_and_the_next_is_answered(gguf_file:
 
 
 def test_refine_keeps_the_original_or_says_what_it_accepted(gguf_file: Path) -> None:
-    record = eirene.refine(ITEM, backend=named(gguf_file), samples=5, max_rounds=1, judge_votes=0)
+    record = eirene.refine(ITEM, backend=named(gguf_file), samples=5, max_rounds=1, judge_risk=0)
     assert record.status in {"accepted", "kept", "complete", "abstained"}, record.why
     assert record.original == ITEM.answer
     assert record.rounds[0].critique is not None
@@ -105,7 +105,7 @@ async def test_a_follow_up_is_judged_in_its_conversation_within_the_models_conte
 
 @pytest.mark.slow
 async def test_three_modes_are_compared(gguf_file: Path, tmp_path: Path) -> None:
-    settings = {"samples": 3, "max_rounds": 1, "judge_votes": 0}
+    settings = {"samples": 3, "max_rounds": 1, "judge_risk": 0}
     plan = ComparePlan(modes=("improve", "generic", "fine-grained"), settings=settings)  # type: ignore[arg-type]  # made
     parts = resolve_backend(named(gguf_file))
     found = await acompare([ITEM], plan=plan, parts=parts, out=tmp_path)
@@ -165,7 +165,7 @@ def test_serve_answers_openai_s_client_in_one_piece_and_streamed(gguf_file: Path
         {"role": "user", "content": ITEM.question},
         {"role": "assistant", "content": ITEM.answer},
     ]
-    flags = ["--backend", named(gguf_file), "--samples", "3", "--max-rounds", "1", "--judge-votes", "0"]
+    flags = ["--backend", named(gguf_file), "--samples", "3", "--max-rounds", "1", "--judge-risk", "0"]
     with running(*flags) as (_, address), openai.OpenAI(base_url=f"{address}/v1", api_key="any", timeout=250) as client:
         model = client.models.list().data[0].id
         whole = client.chat.completions.create(model=model, messages=ask)

@@ -23,7 +23,8 @@ from eirene.core.grounding import grounding_for
 from eirene.core.records import VOTED_MODES, Item
 from eirene.eval.base import Pair, case_of
 from eirene.eval.detectors.chainpoll import ChainPoll, chainpoll_messages
-from eirene.eval.pairwise import ChatPairwise, pairwise_messages
+from eirene.eval.detectors.token_judge import TokenJudge
+from eirene.eval.pairwise import VOTES, ChatPairwise, pairwise_messages
 from eirene.feedback_model.base import FeedbackRequest
 from eirene.feedback_model.model import ChatFeedback
 from eirene.feedback_model.request import render_reply
@@ -40,6 +41,8 @@ FEWEST = 3  # samples that a rule of early stopping waits for
 REWRITE = (0.7, 2.0)  # tokens of a rewrite, in those of the answer
 TAGGED = (1.0, 2.0)  # tokens of the copy that the hallucination critic gives, in those of the answer; then reasons
 POLL = (50, 400)  # tokens of a poll's chain of thought
+_JUDGES = (ChainPoll, TokenJudge)
+LETTER = 4  # tokens of a reply that says A or B, at most
 REQUEST = 8  # tokens that a chat format adds
 _Z = 1.959963984540054
 
@@ -164,7 +167,7 @@ def _rewrites(
 
 def is_compared(item: Item, parts: Parts, settings: Settings) -> bool:
     """Whether the pairwise judge, a chat model, is asked about the rewrites of a row."""
-    is_asked = isinstance(parts.pairwise, ChatPairwise) and settings.judge_votes > 0 and not parts.judges
+    is_asked = isinstance(parts.pairwise, ChatPairwise) and settings.judge_risk > 0 and not parts.judges
     # In mode edit, and with its critic, the hallucination critic's re-vote measures.
     return is_asked and settings.critic == "completeness" and not (item.perspectives or item.context)
 
@@ -175,10 +178,10 @@ def _comparisons(item: Item, parts: Parts, settings: Settings, count: Count) -> 
     pair = Pair(item.question, item.answer, item.answer, tuple(item.history or ()))
     messages = pairwise_messages(pair, first="before", prompts=parts.pairwise.prompts)
     longer = (REWRITE[1] - 1) * count(item.answer)
-    votes = 2 * settings.judge_votes
-    calls = rounds(settings) * (2 if parts.pairwise.chat.takes_n else votes)
+    # One token in both orders; and where the model gives no probabilities, as many votes.
+    calls = rounds(settings) * (4 if parts.pairwise.chat.takes_n else 2 + 2 * VOTES)
     read = calls * (_prompt(messages, count) + longer * (REWRITE[1] + 1))  # the text before may be a rewrite, too
-    return np.array([[0, 0, 0], [calls, read, rounds(settings) * votes * POLL[1]]], float)
+    return np.array([[0, 0, 0], [calls, read, rounds(settings) * 2 * (VOTES + 1) * LETTER]], float)
 
 
 def _worst(sentences: Sequence[Sentence]) -> Critique:
@@ -194,24 +197,25 @@ def _worst(sentences: Sequence[Sentence]) -> Critique:
 
 
 def of_judge(item: Item, parts: Parts, settings: Settings, polls: int, count: Count) -> Numbers:
-    """Polls about the original and about every rewrite of one row."""
-    polling = [detector for detector in parts.detectors if isinstance(detector, ChainPoll)]
-    if not polling:
+    """A token for every sentence, or polls, about the original and about every rewrite of one row."""
+    judges = [d for d in parts.detectors if isinstance(d, _JUDGES)]
+    if not judges:
         return np.zeros((2, 3))
     given = grounding_for(item)
     is_derived = given.source == "derived"
-    case = case_of(item, given=given)
-    messages = chainpoll_messages(case, "correctness" if is_derived else "adherence", polling[0].prompts)
-    prompt = _prompt(messages, count)
-    # At least one request a text, for all polls; at most one a poll.
-    texts = np.array([0 if is_derived and settings.mode in VOTED_MODES else 1, 1 + rounds(settings)]) * len(polling)
+    case, judge = case_of(item, given=given), judges[0]
+    by_token = isinstance(judge, TokenJudge)
+    prompts = judge.polling.prompts if isinstance(judge, TokenJudge) else judge.prompts
+    prompt = _prompt(chainpoll_messages(case, "correctness" if is_derived else "adherence", prompts), count)
+    claims = REWRITE[1] * len(split_sentences(item.answer)) if by_token else 0
+    # At least one request a text, for all polls; at most one a poll, and one a sentence before that.
+    texts = np.array([0 if is_derived and settings.mode in VOTED_MODES else 1, 1 + rounds(settings)]) * len(judges)
     most = REWRITE[1] * count(item.answer)  # a longer text to judge
-    return np.array(
-        [
-            [texts[0], texts[0] * prompt, texts[0] * polls * POLL[0]],
-            [texts[1] * polls, texts[1] * polls * (prompt + most), texts[1] * polls * POLL[1]],
-        ]
-    )
+    least = [1, count(case.answer), 1] if by_token else [1, prompt, polls * POLL[0]]
+    calls = polls + claims
+    bounds: Numbers = np.array([least, [calls, calls * (prompt + most), polls * POLL[1] + claims]], float)
+    bounds *= texts[:, None]
+    return bounds
 
 
 def _prompt(messages: Sequence[Message], count: Count) -> int:
@@ -265,11 +269,12 @@ def assumptions(parts: Parts, settings: Settings, *, counted_by: str) -> list[st
     if isinstance(parts.refiner, ChatRefiner) and settings.mode != "edit":
         said.append(f"a rewrite has {REWRITE[0]:g} to {REWRITE[1]:g} times the tokens of the answer, "
                     f"and there are at most {rounds(settings)}")  # fmt: skip
-    if isinstance(parts.pairwise, ChatPairwise) and settings.judge_votes and not parts.judges:
-        said.append(f"where nothing is given, the pairwise judge votes on a rewrite at most {2 * settings.judge_votes} "
-                    f"times, with up to {POLL[1]} tokens each")  # fmt: skip
-    if any(isinstance(detector, ChainPoll) for detector in parts.detectors):
-        said.append(f"a poll of the judge writes {POLL[0]} to {POLL[1]} tokens, about the original and every rewrite")
+    if isinstance(parts.pairwise, ChatPairwise) and settings.judge_risk and not parts.judges:
+        said.append("where nothing is given, the pairwise judge reads a rewrite in two orders for one token each; a "
+                    f"model without token probabilities votes {2 * VOTES} times")  # fmt: skip
+    if any(isinstance(detector, _JUDGES) for detector in parts.detectors):
+        said.append(f"a poll of a judge, or of one that gives no token probabilities, writes {POLL[0]} to {POLL[1]} "
+                    "tokens, about the original and every rewrite")  # fmt: skip
     return said
 
 

@@ -77,7 +77,7 @@ class ChainPoll:
     ) -> None:
         if polls < QUORUM:
             raise InputError(f"polls must be at least {QUORUM}, the quorum, got {polls}", field="polls")
-        self._chat = model if isinstance(model, ChatModel) else ChatModel(model)
+        self.chat = model if isinstance(model, ChatModel) else ChatModel(model)
         self.prompts = prompts
         self._asks: Asks = asks
         self._polls = polls
@@ -99,9 +99,9 @@ class ChainPoll:
         """Model, prompts, polls."""
         asked: tuple[Question, ...] = ("adherence", "correctness") if self._asks == "either" else (self._asks,)
         names = [*(f"chainpoll_{name}" for name in asked), HISTORY_PROMPT]
-        names += [] if self._chat.structured == "text" else [VERDICT_JSON_PROMPT]
-        how = f"structured={self._chat.structured},n={self._polls},t=1"
-        return f"{self._chat.name},prompt={self.prompts.digests(names)},{how}"
+        names += [] if self.chat.structured == "text" else [VERDICT_JSON_PROMPT]
+        how = f"structured={self.chat.structured},n={self._polls},t=1"
+        return f"{self.chat.name},prompt={self.prompts.digests(names)},{how}"
 
     async def score(self, case: Case, *, meter: Meter) -> Scores:
         """The scores of one answer. Raises `BackendError` where no poll came back at all."""
@@ -119,7 +119,7 @@ class ChainPoll:
 
     async def _poll(self, messages: tuple[Message, ...], question: Question, meter: Meter) -> Scores:
         sampling = Sampling(temperature=1.0, form=verdict_form(messages, self.prompts))
-        replies = await asked_often(self._chat, messages, sampling, self._seeds, meter)
+        replies = await asked_often(self.chat, messages, sampling, self._seeds, meter)
         raise_where_all_failed(replies)
         taken = [_read(reply) for reply in replies]
         self._warn_of_copies(taken)
@@ -136,7 +136,7 @@ class ChainPoll:
             logger.warning(
                 "%s gave %d polls and all are the same word for word: a cache, or a server that copies? "
                 "Their agreement says nothing about the model's certainty",
-                self._chat.name,
+                self.chat.name,
                 len(texts),
             )
 

@@ -40,7 +40,6 @@ if TYPE_CHECKING:
     from eirene.core.usage import Meter
 
 VERDICT_JSON_PROMPT = "verdict_json"
-PAIRWISE_JSON_PROMPT = "pairwise_json"
 JUDGE_PROMPT = "judge_errors"
 QUORUM = 3
 """A judge's replies are a quorum where at least so many can be read, and half of those asked for."""
@@ -59,14 +58,16 @@ class Section:
     text: str
 
 
-def fenced(sections: Iterable[Section]) -> tuple[str, str]:
+def fenced(sections: Iterable[Section], *, shared: Iterable[Section] = ()) -> tuple[str, str]:
     """The sections, each under a line "MARK title", closed by a line "MARK end"; and the mark.
 
-    The mark occurs in none of the texts, and hangs on all of them: whoever writes one can neither end a section nor
-    begin another, such as a passage of his own that supports what he says. Chat control words are taken apart.
+    The mark occurs in none of the texts, and hangs on all of them, or on those that are `shared` with other prompts:
+    whoever writes one can neither end a section nor begin another, such as a passage of his own that supports what he
+    says. Chat control words are taken apart.
     """
     defanged = [Section(s.title, break_control_tokens(s.text)) for s in sections]
-    mark = fence_word(*(s.text for s in defanged))
+    beginning = "\x1f".join(break_control_tokens(s.text) for s in shared)
+    mark = fence_word(*(s.text for s in defanged), made_from=beginning or None)
     lines = [line for s in defanged for line in (f"{mark} {s.title}", s.text)]
     return "\n".join([*lines, f"{mark} end"]), mark
 
@@ -74,7 +75,7 @@ def fenced(sections: Iterable[Section]) -> tuple[str, str]:
 def question_sections(question: str, history: Sequence[HistoryTurn], prompts: PromptSet = SHIPPED) -> list[Section]:
     """The question as a judge is shown it, after the conversation before it where there is one."""
     before = [Section("conversation", history_part(history, prompts))] if history else []
-    return [*before, Section("question", question)]
+    return [*before, *([Section("question", question)] if question.strip() else [])]
 
 
 def is_given(case: Case) -> bool:
@@ -108,18 +109,8 @@ _TEXT = {"type": "string"}
 def verdict_form(messages: Sequence[Message], prompts: PromptSet = SHIPPED) -> ReplyForm:
     """Thinking, then yes or no. `messages` ask for the same in text."""
     schema = object_schema({"thinking": _TEXT, "verdict": choice_schema(["yes", "no"])})
-    return ReplyForm.of("verdict", schema, _asking_for_json(messages, VERDICT_JSON_PROMPT, prompts))
-
-
-def pairwise_form(messages: Sequence[Message], prompts: PromptSet = SHIPPED) -> ReplyForm:
-    """Thinking, then which answer is faulty and which is better. `messages` ask for the same in text."""
-    faulty, better = choice_schema(["A", "B", "both", "neither"]), choice_schema(["A", "B", "tie"])
-    schema = object_schema({"thinking": _TEXT, "faulty": faulty, "better": better})
-    return ReplyForm.of("comparison", schema, _asking_for_json(messages, PAIRWISE_JSON_PROMPT, prompts))
-
-
-def _asking_for_json(messages: Sequence[Message], name: str, prompts: PromptSet) -> list[Message]:
-    return [*messages[:-1], *prompts.load(name).fill({"request": messages[-1].content})]
+    asked = [*messages[:-1], *prompts.load(VERDICT_JSON_PROMPT).fill({"request": messages[-1].content})]
+    return ReplyForm.of("verdict", schema, asked)
 
 
 async def asked_often(

@@ -21,6 +21,7 @@ from eirene.core.errors import BackendError, InputError, TooLongError, message_l
 from eirene.core.extras import require
 from eirene.core.usage import Meter, Usage
 from eirene.models.call_spans import TracedCall
+from eirene.models.faults import out_of_memory_as_error
 from eirene.models.local.layout import as_text, encode_chat, encode_chat_frame, encode_reply, encode_text
 from eirene.models.local.spec import ADAPTER_CONFIG, PROMPT_FILE, Layout, LocalSpec, parse_spec, read_object
 from eirene.models.replies import Reply, Tokens
@@ -105,20 +106,50 @@ class LocalModel:
         the next token. Raises `TooLongError` for a prompt beyond the model's context, `BackendError` when memory runs
         out.
         """
+        call, spent = self._traced(ids, seeds, sampling), Meter(also=meter)
+        with call.open() as found:
+            replies = await self.draw(ids, seeds, sampling=sampling, meter=spent)
+            used = spent.total
+            call.told(found, replies, Tokens(used.input_tokens, used.output_tokens, used.cached_tokens))
+            return replies
+
+    async def draw(
+        self, ids: Sequence[int], seeds: Sequence[int], *, sampling: LocalSampling, meter: Meter
+    ) -> list[Reply]:
+        """What `sample` does, without a span of its own."""
         sampling = self._within_context(len(ids), sampling)
         stopped = threading.Event()
-        loop = asyncio.get_running_loop()
-        call, spent = self._traced(ids, seeds, sampling), Meter(also=meter)
         try:
-            with call.open() as found:
-                replies = await loop.run_in_executor(
-                    self._thread, lambda: self._sample(tuple(ids), seeds, sampling, spent, stopped)
-                )
-                used = spent.total
-                call.told(found, replies, Tokens(used.input_tokens, used.output_tokens, used.cached_tokens))
-                return replies
+            return await self.compute(lambda: self._sample(tuple(ids), seeds, sampling, meter, stopped))
         finally:
             stopped.set()
+
+    async def next_tokens(self, ids: Sequence[int], *, top: int, meter: Meter) -> list[tuple[str, float]]:
+        """The `top` likeliest tokens after a prompt with their log-probabilities (natural), the likeliest first.
+
+        What the prompt shares with the beginning of the one before is not read again; it changes the last digits.
+        Raises what `sample` raises.
+        """
+        self._room(len(ids))
+        return await self.compute(lambda: self._next_tokens(tuple(ids), top, meter))
+
+    def _next_tokens(self, ids: tuple[int, ...], top: int, meter: Meter) -> list[tuple[str, float]]:
+        from eirene.models.local.sampling import check_numbers, prefill_after
+
+        started = time.perf_counter()
+        with out_of_memory_as_error(self.name, f"{len(ids)} tokens"):
+            found, known = prefill_after(self.model, ids, self._last, self.soft_prompt)
+        self._last = (ids, found)
+        values, tokens = found.logits[0].float().log_softmax(-1).topk(min(top, found.logits.shape[-1]))
+        check_numbers(values)
+        meter.add(
+            Usage(
+                calls=1, input_tokens=len(ids), output_tokens=1, cached_tokens=known,
+                seconds=time.perf_counter() - started,
+            )
+        )  # fmt: skip
+        texts = [str(self.tokenizer.decode([token])) for token in tokens.tolist()]
+        return list(zip(texts, values.tolist(), strict=True))
 
     def _traced(self, ids: Sequence[int], seeds: Sequence[int], sampling: LocalSampling) -> TracedCall:
         fields = {
@@ -183,8 +214,13 @@ class LocalModel:
         return self._vocabulary.constrain(grammar, samples)
 
     def _within_context(self, n_prompt: int, sampling: LocalSampling) -> LocalSampling:
+        room = self._room(n_prompt)
+        return sampling if room is None else replace(sampling, max_new_tokens=min(sampling.max_new_tokens, room))
+
+    def _room(self, n_prompt: int) -> int | None:
+        """How many tokens a reply may have, one at least; None where the model does not say."""
         if self.context_tokens is None:
-            return sampling
+            return None
         virtual = 0 if self.soft_prompt is None else self.soft_prompt.shape[1]
         room = self.context_tokens - n_prompt - virtual
         if room < 1:
@@ -192,7 +228,7 @@ class LocalModel:
                 f"{self.name}: the prompt has {n_prompt + virtual} tokens and the model takes {self.context_tokens}, "
                 "reply included; shorten the item, or use a model with a longer context"
             )
-        return replace(sampling, max_new_tokens=min(sampling.max_new_tokens, room))
+        return room
 
 
 def load_local(spec: str | LocalSpec, *, device: str | None = None, dtype: str | None = None) -> LocalModel:

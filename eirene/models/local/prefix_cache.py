@@ -9,7 +9,7 @@ from __future__ import annotations
 import contextlib
 import copy
 from collections.abc import Iterator
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, cast
 
 import torch
 from transformers import AttentionInterface
@@ -98,6 +98,18 @@ def shared_cache(cache: Cache, rows: int) -> Cache | None:
 def copied_cache(cache: Cache, rows: int) -> Cache:
     """A cache for `rows` samples, each with its own copy of the prompt. `cache` stays as it is."""
     return _with_layers(cache, [_copied(layer, rows) for layer in cache.layers])
+
+
+def first_states(cache: Cache, length: int) -> Cache | None:
+    """A cache of the first `length` tokens; None where a layer is not plain. `cache` stays as it is."""
+    if not all(_is_plain(layer) for layer in cache.layers):
+        return None
+    layers: list[Any] = []
+    for layer in cast("list[Any]", cache.layers):
+        kept = DynamicLayer()  # type: ignore[no-untyped-call]  # transformers leaves it untyped
+        kept.update(layer.keys[:, :, :length], layer.values[:, :, :length])
+        layers.append(kept)
+    return _with_layers(cache, layers)
 
 
 def was_shared(cache: Cache) -> bool:

@@ -20,7 +20,14 @@ from transformers.cache_utils import Cache
 from eirene.core.errors import InputError, MalformedReplyError
 from eirene.core.extras import importing
 from eirene.core.signature import rng_for
-from eirene.models.local.prefix_cache import NotSharableError, copied_cache, shared_attention, shared_cache, was_shared
+from eirene.models.local.prefix_cache import (
+    NotSharableError,
+    copied_cache,
+    first_states,
+    shared_attention,
+    shared_cache,
+    was_shared,
+)
 
 if TYPE_CHECKING:
     from transformers import PreTrainedModel, PreTrainedTokenizerBase
@@ -89,6 +96,7 @@ class Constraint:
             matcher.consume_token(token)
 
 
+_WORTH_KEEPING = 16  # tokens; to keep fewer saves nothing
 _HEAD = 256  # tokens that nearly always hold the nucleus; the whole vocabulary is sorted only where they do not
 
 # What an attention that is not ours makes of a cache that lacks the prompt: positions and lengths that do not fit.
@@ -166,6 +174,28 @@ def prefill(model: PreTrainedModel, ids: Sequence[int], soft_prompt: torch.Tenso
             "use a model with an attention cache, or serve this one and reach it as a chat model"
         )
     return Prefilled(cache, out.logits[:, -1], len(ids) + (0 if soft_prompt is None else soft_prompt.shape[1]))
+
+
+@torch.inference_mode()
+def prefill_after(
+    model: PreTrainedModel,
+    ids: Sequence[int],
+    before: tuple[Sequence[int], Prefilled] | None,
+    soft_prompt: torch.Tensor | None = None,
+) -> tuple[Prefilled, int]:
+    """`prefill` of a prompt, and how many of its tokens were not read again: those that it begins with and that the
+    prompt `before` did, where the cache allows. `before` stays as it is.
+    """
+    known = 0
+    if before is not None and soft_prompt is None:
+        pairs = zip(ids[:-1], before[0], strict=False)
+        known = next((n for n, (a, b) in enumerate(pairs) if a != b), min(len(ids) - 1, len(before[0])))
+    cache = None if before is None or known < _WORTH_KEEPING else first_states(before[1].cache, known)
+    if cache is None:
+        return prefill(model, ids, soft_prompt), 0
+    rest = torch.tensor([list(ids[known:])], device=model.device)
+    out: Any = model(input_ids=rest, past_key_values=cache, use_cache=True, **_last_only(model))
+    return Prefilled(out.past_key_values, out.logits[:, -1], len(ids)), known
 
 
 def sample_continuations(
@@ -292,11 +322,11 @@ def pick(logits: torch.Tensor, uniform: torch.Tensor, *, temperature: float, top
     """
     if temperature == 0.0:
         best, token = logits.max(dim=-1)
-        _check_numbers(best)
+        check_numbers(best)
         return token
     probabilities = (logits.float() / temperature).softmax(dim=-1)
     head, ids = probabilities.topk(min(_HEAD, probabilities.shape[-1]))
-    _check_numbers(head)
+    check_numbers(head)
     if head.shape[-1] < probabilities.shape[-1] and float(head.sum(dim=-1).min()) < top_p:
         head, ids = probabilities.sort(dim=-1, descending=True)
     up_to = head.cumsum(dim=-1)
@@ -308,7 +338,8 @@ def pick(logits: torch.Tensor, uniform: torch.Tensor, *, temperature: float, top
     return ids.gather(1, torch.minimum(place, last)[:, None])[:, 0]
 
 
-def _check_numbers(values: torch.Tensor) -> None:
+def check_numbers(values: torch.Tensor) -> None:
+    """Raises `MalformedReplyError` where a model gives no numbers."""
     if bool(values.isnan().any()):
         raise MalformedReplyError(
             "the model's scores are not numbers: its weights are damaged, or its dtype is too narrow (float16 "

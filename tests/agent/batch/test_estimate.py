@@ -26,6 +26,7 @@ from eirene.models.chat import ChatModel
 from eirene.models.costs import Price, rough_count
 from eirene.models.scripted import ScriptedChatModel
 from eirene.refiners.model import ChatRefiner
+from eirene.text.sentences import split_sentences
 from tests.scripted_judges import ScriptedPairJudge, longer
 
 ITEMS = [
@@ -99,7 +100,7 @@ async def test_where_nothing_is_given_the_votes_on_every_rewrite_are_in_the_boun
     assert all(record.rounds[0].pairwise is not None for record in records)
     for at, name in enumerate(("calls", "input_tokens", "output_tokens")):
         assert sum(getattr(record.usage, name) for record in records) <= found.loop[1, at], name
-    off = Settings(mode="improve", judge_votes=0)
+    off = Settings(mode="improve", judge_risk=0)
     assert estimate(rows, rows=4, parts=made(), settings=off, polls=5, count=words).loop[1, 0] == 4 * 2
     assert any("pairwise" in said for said in assumptions(made(), settings, counted_by="words"))
 
@@ -124,7 +125,8 @@ def test_a_judge_is_counted_apart_and_without_its_price_nothing_is_known() -> No
     settings = Settings(samples=5)
     parts = with_judge(parts_with(spotless), ScriptedChatModel(spotless), polls=5)
     found = estimate(ITEMS, rows=4, parts=parts, settings=settings, polls=5, count=words)
-    assert found.judge[0, 0] == 4 and found.judge[1, 0] == 4 * 5 * 3  # one request a text, or one a poll
+    asked = [5 + 2 * len(split_sentences(item.answer)) for item in ITEMS]  # a poll, and a sentence of a longer text
+    assert found.judge[0, 0] == 4 and found.judge[1, 0] == 3 * sum(asked)
     assert found.cost_usd(Price(1, 2), None) is None and found.cost_usd(None, Price(1, 2)) is None
     low, high = found.cost_usd(Price(1, 2), Price(1, 2)) or (0, 0)
     assert 0 < low < high

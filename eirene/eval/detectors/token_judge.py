@@ -1,0 +1,180 @@
+"""The `judge` detector: log-odds of one token, Yes or No, for every sentence; `cascade` asks only where it must.
+
+Where the model gives no token probabilities, its polls take their place (`eirene.eval.detectors.chainpoll`).
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Sequence
+from typing import TYPE_CHECKING
+
+from eirene.core.memo import Memo
+from eirene.core.scores import Score, Scores, SentenceScore, Unscored, number
+from eirene.core.usage import Meter
+from eirene.eval.base import GIVEN, Case, Detector, Need
+from eirene.eval.detectors.chainpoll import ChainPoll, Question
+from eirene.eval.detectors.judge import Section, fenced, given_sections, is_given, question_sections
+from eirene.eval.registry import build_detector, detector
+from eirene.eval.resources import Resources
+from eirene.models.token_choice import TokenChoice, probability
+from eirene.prompts import SHIPPED, Message, PromptSet
+from eirene.prompts.history import HISTORY_PROMPT
+from eirene.text.sentences import split_sentences
+from eirene.verification.claims import not_checked
+from eirene.verification.judging import log_odds
+
+if TYPE_CHECKING:
+    from eirene.models.encoder.runtime import Encodes
+
+BAND = (0.1, 0.6)
+"""Risks by the verifier between which a sentence is asked about (`benchmarks/judges.py` has what that costs)."""
+NO_COVERAGE = "the judge looks for hallucinations only"
+NO_CLAIM = "no sentence of the answer claims anything"
+_KEPT = 1024  # claims whose odds are kept
+
+
+class TokenJudge:
+    """Asks a chat model of every sentence that claims something: is it supported by what was given, or is it true?
+
+    Score: hallucination of a sentence = P(No) by the log-odds of the first token; of the answer = that of its worst
+        sentence, raw `log_odds` of Yes; unscored where a sentence could not be asked about. With `cheap`, a detector
+        that costs no call, a sentence keeps its score outside of `BAND`, and within it the log-odds of both are
+        added; raw `asked` is the share of the sentences that the model judged. Coverage is unscored.
+    Needs: a judge. It asks for adherence where text was given, else for correctness. A model without token
+        probabilities is polled as `chainpoll` does, and `polls` of the scores say so.
+    Reference: the probability of "True" as in Kadavath et al. 2022, section 3; prompts of our own.
+    """
+
+    def __init__(
+        self,
+        polling: ChainPoll,
+        encoder: Encodes,
+        *,
+        cheap: Detector | None = None,
+        prompts: PromptSet = SHIPPED,
+    ) -> None:
+        self.polling = polling
+        self._choice = TokenChoice(polling.chat)
+        self._encoder = encoder
+        self._cheap = cheap
+        self._prompts = prompts
+        self._odds: Memo[tuple[Message, ...], float | Unscored] = Memo(_KEPT)
+
+    @property
+    def name(self) -> str:
+        """`judge`, or `cascade` with a cheap detector before it."""
+        return "judge" if self._cheap is None else "cascade"
+
+    @property
+    def needs(self) -> frozenset[Need]:
+        """A judge, and given text where it stands behind a cheap detector."""
+        return frozenset({"judge"}) if self._cheap is None else frozenset({"judge", "given"})
+
+    @property
+    def version(self) -> str:
+        """Model, prompts, the polls behind it, and what comes before it."""
+        prompts = self._prompts.digests(["judge_adherence", "judge_correctness", HISTORY_PROMPT])
+        before = "" if self._cheap is None else f",{self._cheap.version},band={BAND[0]:g}-{BAND[1]:g}"
+        return f"{self.polling.version},token={prompts},encoder={self._encoder.digest}{before}"
+
+    async def score(self, case: Case, *, meter: Meter) -> Scores:
+        """The scores of one answer. Raises `BackendError` where the model could not be asked at all."""
+        found = await self._by_token(case, meter) if self._choice.is_readable else None
+        return await self.polling.score(case, meter=meter) if found is None else found
+
+    async def _by_token(self, case: Case, meter: Meter) -> Scores | None:
+        """The scores by one token a sentence; None where it turns out that the model gives no probabilities."""
+        sentences = [s for s in split_sentences(case.answer) if s.text]
+        nothing = await asyncio.to_thread(not_checked, [s.text for s in sentences], self._encoder)
+        known = await self._known(case, meter)
+        sure = {n for n, risk in known.items() if not BAND[0] < risk < BAND[1]}
+        asked = [s for s, why in zip(sentences, nothing, strict=True) if why is None and s.n not in sure]
+        odds = await self._ask([(s.n, claim_messages(case, s.text, self._prompts)) for s in asked], meter)
+        if any(isinstance(found, Unscored) for found in odds.values()) and not self._choice.is_readable:
+            return None
+        scores: list[SentenceScore] = []
+        for sentence, why in zip(sentences, nothing, strict=True):
+            found: Score = Unscored(unscored=why or "")
+            if sentence.n in odds:
+                said = odds[sentence.n]
+                found = said if isinstance(said, Unscored) else risk_by(said, known.get(sentence.n))
+            elif sentence.n in known:
+                found = known[sentence.n]
+            scores.append(SentenceScore(n=sentence.n, hallucination=found))
+        return _scores(scores, odds, is_cascade=self._cheap is not None)
+
+    async def _known(self, case: Case, meter: Meter) -> dict[int, float]:
+        """The cheap detector's scores by sentence; empty where it has none, or where it is not there."""
+        if self._cheap is None or not is_given(case):
+            return {}
+        scores = await self._cheap.score(case, meter=meter)
+        found = ((s.n, number(s.hallucination)) for s in scores.sentences)
+        return {n: risk for n, risk in found if risk is not None}
+
+    async def _ask(
+        self, claims: Sequence[tuple[int, tuple[Message, ...]]], meter: Meter
+    ) -> dict[int, float | Unscored]:
+        """The log-odds of each claim, by its number; what was asked before is not asked again."""
+
+        async def one(messages: tuple[Message, ...]) -> float | Unscored:
+            return await self._odds.get_or_await(
+                messages, lambda: self._choice.ask(messages, meter=meter), worth=lambda o: isinstance(o, float)
+            )
+
+        # The first by itself: it finds out what the server takes, and leaves the shared beginning in its cache.
+        found: list[float | Unscored | BaseException] = [await one(messages) for _, messages in claims[:1]]
+        found += await asyncio.gather(*(one(messages) for _, messages in claims[1:]), return_exceptions=True)
+        failed = [error for error in found if isinstance(error, BaseException)]
+        if failed:
+            raise failed[0]
+        return {n: odds for (n, _), odds in zip(claims, found, strict=True) if not isinstance(odds, BaseException)}
+
+
+def question_of(case: Case) -> Question:
+    """Adherence where text was given, correctness where none was."""
+    return "adherence" if is_given(case) else "correctness"
+
+
+def claim_messages(case: Case, claim: str, prompts: PromptSet = SHIPPED) -> tuple[Message, ...]:
+    """What the judge is asked about one claim of an answer: what was given comes first, which all claims share."""
+    question = question_of(case)
+    given = given_sections(case) if question == "adherence" else []
+    shared = [*given, *question_sections(case.question, case.history, prompts)]
+    material, mark = fenced([*shared, Section("claim", claim)], shared=shared)
+    return prompts.load(f"judge_{question}").fill({"material": material, "mark": mark})
+
+
+def risk_by(odds: float, cheap: float | None = None) -> float:
+    """P(No) by the log-odds of Yes; where another detector's risk is known, by both together, as if independent."""
+    return probability(-odds if cheap is None else log_odds(cheap) - odds)
+
+
+def _scores(sentences: list[SentenceScore], odds: dict[int, float | Unscored], *, is_cascade: bool) -> Scores:
+    lost = next((o for o in odds.values() if isinstance(o, Unscored)), None)
+    numbers = [value for s in sentences if (value := number(s.hallucination)) is not None]
+    worst: Score = max(numbers) if numbers else Unscored(unscored=NO_CLAIM)
+    raw = {"log_odds": min(o for o in odds.values() if isinstance(o, float))} if odds and lost is None else {}
+    if is_cascade and numbers:
+        raw["asked"] = len(odds) / len(numbers)
+    return Scores(
+        hallucination=worst if lost is None else lost,
+        coverage=Unscored(unscored=NO_COVERAGE),
+        sentences=tuple(sentences),
+        raw=raw,
+    )
+
+
+_JUDGE: frozenset[Need] = frozenset({"judge"})
+
+
+@detector("judge", needs=_JUDGE, about="P(No) of a model's first token, by sentence; polls where it gives none")
+def _build(resources: Resources, *, cheap: Detector | None = None) -> TokenJudge:
+    polling = build_detector("chainpoll", resources)
+    assert isinstance(polling, ChainPoll)
+    return TokenJudge(polling, resources.encoder, cheap=cheap, prompts=resources.prompts)
+
+
+@detector("cascade", needs=_JUDGE | GIVEN, about="the verifier, and the judge where the verifier is unsure")
+def _build_cascade(resources: Resources) -> TokenJudge:
+    return _build(resources, cheap=build_detector("verifier", resources))
