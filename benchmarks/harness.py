@@ -33,7 +33,7 @@ def arguments(doc: str | None, *, data: str | None = "the folder of data sets") 
 
 def read_rows(file: Path) -> list[Row]:
     """The rows of a file of JSON Lines."""
-    return [json.loads(line) for line in file.read_text("utf-8").splitlines() if line.strip()]
+    return [json.loads(line) for line in file.read_text("utf-8").split("\n") if line.strip()]
 
 
 def write_rows(file: Path, rows: Sequence[Mapping[str, Any]]) -> None:
@@ -62,7 +62,7 @@ class Journal:
         file.parent.mkdir(parents=True, exist_ok=True)
         self._file = file
         whole = file.read_text("utf-8").rpartition("\n")[0] if file.exists() else ""
-        self.rows: dict[str, Row] = {row["key"]: row for row in map(json.loads, whole.splitlines())}
+        self.rows: dict[str, Row] = {row["key"]: row for row in map(json.loads, filter(None, whole.split("\n")))}
         write_rows(file, list(self.rows.values()))
 
     def add(self, key: str, **values: Any) -> None:

@@ -1,30 +1,26 @@
-"""Answers with passages: what of people's remarks the embedded default finds, and what the whole loop does about it.
+"""Answers with passages: what of people's remarks the embedded default finds.
 
-    python benchmarks/loop_qa_feedback.py DATA [--critic hallucination]
+    python benchmarks/loop_qa_feedback.py DATA
 
 DATA holds `qa_feedback`; `prediction 1` is the answer. The questions that the verifier was trained on are left out, and
 so are those on which constants were fitted. Found is measured by ROC AUC: the critic and the verifier beside floors
 that read little (word overlap) or nothing (length); the detectors are `eirene evaluate detectors` on what
 `verifier_data.py --report` keeps. Passage sentences are those that bear on the question. Intervals: 95 %, bootstrap
-over questions.
+over questions. What the loop does about it: `benchmarks/real_model`, arm `embedded`.
 """
 
 from __future__ import annotations
 
-import asyncio
 from collections.abc import Callable, Sequence
 
 import numpy as np
-from harness import area, arguments, percent, show, shown, write_json
-from loop_truth import words
+from harness import area, arguments, show, shown, write_json
 from numpy.typing import NDArray
 from qa_cases import QaCase, fitted_on, missing_sentences, prepare_qa, read_qa
 from verifier_data import parts
 
 from eirene.agent.backends import shipped_verifier
-from eirene.agent.run import arefine
 from eirene.alignment.comparison import passage_sentences
-from eirene.core.loop_settings import Critic as CriticName
 from eirene.eval.metrics.bootstrap import Estimate
 from eirene.feedback_model.embedded.evidence import load_critic
 from eirene.feedback_model.embedded.faults import missing_probabilities, unsupported_margins
@@ -39,27 +35,17 @@ CRITIC = load_critic()
 
 
 def main() -> None:
-    """Measures both and prints."""
+    """Measures and prints."""
     parser = arguments(__doc__)
-    parser.add_argument("--critic", default="completeness", choices=["completeness", "hallucination", "both"])
     parser.add_argument("--limit", type=int)
-    parser.add_argument("--seed", type=int, default=0)
     args = parser.parse_args()
     trained_on = {case.item.id for case in parts(args.data, "qa_feedback")["train"]}
     rows = [row for row in read_qa(args.data / "qa_feedback") if str(row["id"]) not in trained_on]
     cases = prepare_qa([row for row in rows if not fitted_on(row)][: args.limit], load_encoder())
     found = areas(cases)
-    answers = asyncio.run(run_loop(cases, args.seed, args.critic))
-    done = {name: percent(pairs, range(len(cases))) for name, pairs in effects(cases, answers).items()}
-    for title, digits, table in (("Found, ROC AUC", 3, found), ("What the loop did, %", 1, done)):
-        rows = [(name, shown(one, digits), str(one.n)) for name, one in table.items()]
-        show(f"{title}: {len(cases)} answers with passages", ("", "[95 %]", "of"), rows)
-    write_json(args.json, {name: one.to_json() for name, one in {**found, **done}.items()})
-
-
-async def run_loop(cases: Sequence[QaCase], seed: int, critic: CriticName) -> list[str]:
-    """The answers that are shown."""
-    return [(await arefine(case.item, seed=seed, critic=critic)).answer for case in cases]
+    rows = [(name, shown(one), str(one.n)) for name, one in found.items()]
+    show(f"Found, ROC AUC: {len(cases)} answers with passages", ("", "[95 %]", "of"), rows)
+    write_json(args.json, {name: one.to_json() for name, one in found.items()})
 
 
 def areas(cases: Sequence[QaCase]) -> dict[str, Estimate]:
@@ -154,29 +140,6 @@ def overlap(text: str, other: str) -> float:
     """Share of a text's content words that another has (ROUGE-1 recall of types)."""
     own, has = stems(text), set(stems(other))
     return sum(w in has for w in own) / max(len(own), 1)
-
-
-def effects(cases: Sequence[QaCase], answers: Sequence[str]) -> dict[str, list[tuple[int, int]]]:
-    """What the loop did, from texts alone: (cases, out of) for each question."""
-    found: dict[str, list[tuple[int, int]]] = {}
-    for case, final in zip(cases, answers, strict=True):
-        before, after = words(case.item.answer), words(final)
-        missed = {words(t) for t in missing_sentences(case.row)}
-        given = {words(t) for t in passage_sentences(case.item.context or ())}
-        added = [t for t in given if after.count(t) > before.count(t)]
-        wanted = [t for t in added if any(t in m or m in t for m in missed)]
-        faulty = faulty_sentences(case)
-        gone = [words(s.text) not in after for s in case.comparison.alignment.sentences]
-        removed = sum(f and g for f, g in zip(faulty, gone, strict=True))
-        for name, pair in {
-            "missing sentences recovered": (sum(any(t in m or m in t for t in added) for m in missed), len(missed)),
-            "sentences added that nobody missed, of those added": (len(added) - len(wanted), len(added)),
-            "unsupported sentences removed": (removed, sum(faulty)),
-            "sound sentences removed": (sum(gone) - removed, len(faulty) - sum(faulty)),
-            "answers returned byte for byte": (int(final == case.item.answer), 1),
-        }.items():
-            found.setdefault(name, []).append(pair)
-    return found
 
 
 if __name__ == "__main__":

@@ -12,6 +12,7 @@ from __future__ import annotations
 
 import argparse
 import asyncio
+from collections import Counter
 from collections.abc import Callable, Sequence
 from typing import Any
 
@@ -47,7 +48,7 @@ def main() -> None:
         rows = asyncio.run(read_out(cases, readout, options))
         found.append(figures(readout, rows))
         write_rows(options.out / "critics.json", found)
-        print(found[-1], flush=True)
+        print(found[-1], *Counter(row.why for row in rows if row.status != "scored").items(), sep="\n", flush=True)
 
 
 def critic_case(case: Case) -> FeedbackCase:

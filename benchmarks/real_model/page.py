@@ -12,6 +12,7 @@ rewrite, whose, and whether it was accepted. Readers give a line a pair, `{"n": 
 from __future__ import annotations
 
 import argparse
+from collections import Counter
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
@@ -73,7 +74,7 @@ def set_part(name: str, arms: Arms, times: dict[str, Any]) -> list[str]:
              *(m for m in MEANS[name]), *(f"{m}, %" for m in COLUMNS[name])]  # fmt: skip
     costs = [cost_row(name, arm, results, times) for arm, results in own.items() if arm != "people"]
     cost_heads = ["", "calls", "read", "of these cached", "written", "tokens", "seconds", "rows at once",
-                  "wall clock, s", "CPU, s", "second rounds that repeat the first"]  # fmt: skip
+                  "wall clock, s", "CPU, s", "second rounds that repeat the first", "rows by status"]  # fmt: skip
     return [title, table(heads, quality), "What a row took:", table(cost_heads, costs), *differences(name, own)]
 
 
@@ -111,6 +112,7 @@ def cost_row(name: str, arm: str, results: Sequence[Result], times: dict[str, An
             str(clock["concurrency"]), *(f"{clock[key] / clock['rows']:.2f}" for key in ("seconds", "cpu_s"))
         )),
         f"{again:.0f} of {rounds:.0f}" if arm in OURS else "-",
+        ", ".join(f"{n} {status}" for status, n in Counter(r.status for r in results).most_common()),
     ]  # fmt: skip
 
 
@@ -149,8 +151,8 @@ CRITICS = ("answers", "sentences", "AUC within answers", "AUC over all", "tokens
 
 def failures_part(arms: Arms) -> str:
     """The failed rows, which have no figure, by reason."""
-    failed = [(s, a, r) for (s, a), results in arms.items() for r in results if r.failed is not None]
-    lines = [f"- {s}, {a}, {r.case.id}: {' '.join(str(r.failed).split())[:160]}" for s, a, r in failed]
+    failed = [(s, a, r) for (s, a), results in arms.items() for r in results if r.why is not None]
+    lines = [f"- {s}, {a}, {r.case.id}: {' '.join(str(r.why).split())[:160]}" for s, a, r in failed]
     return "\n".join(["## Failed rows", "", *lines]) if lines else ""
 
 

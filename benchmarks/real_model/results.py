@@ -6,7 +6,6 @@ import json
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
 
 from harness import Row, read_rows
 
@@ -18,14 +17,16 @@ USED = ("calls", "input_tokens", "cached_tokens", "output_tokens")
 
 @dataclass(frozen=True)
 class Result:
-    """What became of a row. `answer` None: it failed, and has no figure; `failed` says why. `written`: all rewrites."""
+    """What became of a row. `answer` None: it failed, and has no figure; `why` says so. `written`: all rewrites that
+    were scored. `status`: a record's; of a peer's row `changed`, `same` or `failed`."""
 
     case: Case
     answer: str | None
-    failed: str | None
+    status: str
     used: Row
-    written: tuple[str, ...]
     measured: Pairs
+    written: tuple[str, ...] = ()
+    why: str | None = None
 
 
 Arms = dict[tuple[str, str], list[Result]]
@@ -45,37 +46,39 @@ def read_results(folder: Path) -> Arms:
                 found[name, arm] = [read(cases[i], row) for i, row in sorted(rows.items()) if i in cases]
     corrected = [case for case in cases.values() if case.set == "qa"]
     if corrected:
-        found["qa", "people"] = [result(c, c.known["corrected"], {}, ()) for c in corrected]
+        found["qa", "people"] = [result(c, c.known["corrected"], "changed", {}) for c in corrected]
     return found
 
 
 def whole_lines(file: Path) -> Iterator[Row]:
-    """The rows of a journal but a line that was cut off; a checksum at a line's end is passed over."""
-    for line in file.read_text("utf-8").rpartition("\n")[0].splitlines():
-        yield json.JSONDecoder().raw_decode(line)[0]
+    """The rows of a journal but a line that was cut off."""
+    for line in file.read_text("utf-8").rpartition("\n")[0].split("\n"):
+        yield json.loads(line)
 
 
-def result(case: Case, answer: str | None, used: Row, written: tuple[str, ...], *, failed: Any = None) -> Result:
+def result(case: Case, answer: str | None, status: str, used: Row, **told: Any) -> Result:
     """A row with its measures; a failed one has none."""
     measured = {} if answer is None else measure(case, answer)
     if answer is not None:
-        measured["second rounds that repeat the first"] = repeats(written)
-    return Result(case, answer, failed, used, written, measured)
+        measured["second rounds that repeat the first"] = repeats(told.get("written", ()))
+    return Result(case, answer, status, used, measured, **told)
 
 
 def of_record(case: Case, row: Row) -> Result:
     """A line of `eirene batch`: its record."""
-    failed = row["error"]["message"] if row["status"] == "failed" else None
-    written = tuple(t for r in row["rounds"] if (t := r.get("written") or r["candidate"]) is not None)
-    answer = None if failed is not None else row["answer"]
+    failed = row["status"] == "failed"
+    tried = [r for r in row["rounds"] if r["scores"]]  # what could not be read as a rewrite has no scores
+    written = tuple(t for r in tried if (t := r.get("written") or r["candidate"]) is not None)
+    answer, why = (None, row["error"]["message"]) if failed else (row["answer"], None)
     used = {name: row["usage"][name] for name in (*USED, "seconds")}
-    return result(case, answer, used, written, failed=failed)
+    return result(case, answer, row["status"], used, written=written, why=why)
 
 
 def of_peer(case: Case, row: Row) -> Result:
     """A line of a peer's journal."""
     used = {name: row[name] for name in (*USED, "seconds") if name in row}
-    return result(case, row["answer"], used, (), failed=row["failed"])
+    status = "failed" if row["failed"] else "same" if row["answer"] == case.item["answer"] else "changed"
+    return result(case, row["answer"], status, used, why=row["failed"])
 
 
 def wall(folder: Path) -> dict[str, Row]:
