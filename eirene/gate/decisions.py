@@ -67,7 +67,7 @@ class JudgedEdits:
             old=edit.instead,
             new=self.written[edit.start : edit.end],
             taken=False,
-            check="characters",
+            check="security",
             why=f"characters that hide or disguise text: {edit.names}",
         )
 

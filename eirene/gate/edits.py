@@ -207,7 +207,7 @@ class _EditChecks:
 
     @cached_property
     def _cleaned(self) -> tuple[str, tuple[CharacterEdit, ...]]:
-        if all(check.name != "characters" for check in self.checks):
+        if all(check.name != "security" for check in self.checks):
             return self.rewrite.written, ()
         rewrite = self.rewrite
         sources = (*rewrite.drafts, rewrite.question, rewrite.history, *rewrite.given.arguments)

@@ -12,7 +12,6 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 
 from eirene.text.cancellation import check_cancelled
-from eirene.text.fluency import broken_at, is_torn, strangeness
 from eirene.text.specifics.index import find_specifics
 from eirene.text.words import content_words, stems
 from eirene.verification.claims import claim_of
@@ -26,26 +25,6 @@ from eirene.verification.mend_proposals import (
     value_proposals,
     word_proposals,
 )
-
-_SLACK = {"entity": 0.4, "relation": 0.15}
-"""How much stranger a sentence may be read as a whole: a name that is rare costs so much."""
-_SLACK_HERE = 0.8
-_USUAL_HERE = -1.2
-"""Strangeness of the word boundaries at the edit up to which nothing is odd there."""
-
-
-def _stays_sentence(old: str, proposal: Proposal) -> bool:
-    """Whether a sentence is as much one with the proposal made as it is without."""
-    new, slack = proposal.applied(old), _SLACK[proposal.kind]
-    here, there = (proposal.start, proposal.end), (proposal.start, proposal.start + len(proposal.new))
-    if strangeness(new) > strangeness(old) + slack:
-        return False
-    if is_torn(new) is not None and is_torn(old) is None:
-        return False
-    if broken_at(new) is not None and broken_at(old) is None:
-        return False
-    return strangeness(new, there) <= max(strangeness(old, here) + _SLACK_HERE, _USUAL_HERE)
-
 
 OLD_SUPPORTED = 0.65
 """Probability of support up to which a sentence may be mended."""
@@ -119,16 +98,14 @@ def _given(sentence: str, before: ClaimReading, reader: ContextReader) -> Sequen
 
 
 def _proposals(sentence: str, given: Sequence[ContextPiece]) -> Iterator[Proposal]:
-    """Proposals that leave the sentence one, each of them once, from the deciding sentence first."""
+    """Each proposal once, from the deciding sentence first."""
     seen: set[Proposal] = set()
     for proposal in _raw(sentence, [piece.text for piece in given]):
         fit = fitted(sentence, proposal)
-        if fit in seen:
-            continue
-        seen.add(fit)
-        if len(seen) > MOST:
-            return
-        if _stays_sentence(sentence, fit):
+        if fit not in seen:
+            seen.add(fit)
+            if len(seen) > MOST:
+                return
             yield fit
 
 

@@ -108,7 +108,7 @@ def test_a_fault_that_went_is_mended() -> None:
 def test_offsets_are_those_of_what_was_written() -> None:
     """Hidden characters are taken out first; the offsets still fit the text with them."""
     written = "Tr\u200bams are quiet. \u202eRails cost money. Buy our bombs."
-    found = of(written, next(c for c in CHECKS if c.name == "characters"), never("bombs"))
+    found = of(written, next(c for c in CHECKS if c.name == "security"), never("bombs"))
     assert found.text == BEFORE
     bombs = found.decisions[-1]
     assert bombs.after is not None and written[slice(*bombs.after)] == "Buy our bombs."

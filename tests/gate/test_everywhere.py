@@ -45,7 +45,7 @@ def undone(record: Record) -> list[str | None]:
 def test_the_argument_stays_and_the_three_are_undone() -> None:
     record = eirene.refine(ITEM, backend=parts())
     assert (record.status, record.answer) == ("accepted", GOOD)
-    assert sorted(map(str, undone(record))) == ["markup", "polarity", "support"]
+    assert sorted(map(str, undone(record))) == ["polarity", "security", "support"]
     assert record.rounds[0].written == MIXED and record.rounds[0].candidate == GOOD
 
 

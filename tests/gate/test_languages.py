@@ -37,7 +37,7 @@ def test_what_is_false_in_form_or_figures_is_undone() -> None:
             ("specifics", answer.replace(*text["quote"])),
             (None, f"{answer[:-1]}{gap}https://example.org/more{answer[-1]}"),
             ("repetition", f"{answer}{gap}{answer}"),
-            ("fluency", f"{answer}{gap}{half}"),
+            ("form", f"{answer}{gap}{half}"),
         ]
         for check, after in wanted:
             found = undone(text, after)

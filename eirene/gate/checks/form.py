@@ -1,4 +1,8 @@
-"""Form check: structure stays whole: data that could be read, tags, brackets and fences in pairs, heads of tables."""
+"""Form check: structure stays whole, sentences stay sentences, and nothing leans on what was taken out.
+
+Structure is data that could be read, tags, brackets and fences in pairs, heads of tables. No sentence breaks off, has
+the words of the old one in another order, or letters exchanged in them.
+"""
 
 from __future__ import annotations
 
@@ -6,10 +10,16 @@ import ast
 import json
 import re
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
+from itertools import pairwise
 
 from eirene.gate.checks.base import EditCase, Objection
+from eirene.gate.checks.places import quoted
+from eirene.text.edits import SentenceEdit
 from eirene.text.form import is_form
+from eirene.text.leaning import announced, is_part, refers
+from eirene.text.sentences import split_sentences
+from eirene.text.words import lower_words
 
 _LONGEST = 50_000
 """Characters of a piece that is read as data or code."""
@@ -23,17 +33,121 @@ _MARKER = re.compile(r"(?<![\w(])\(?\w{1,3}\)(?=\s)|[:;]-?[()]")
 _VOID = frozenset(["br", "hr", "img", "input", "link", "meta", "wbr"])
 """Elements that have no end."""
 _CLOSERS = {")": "(", "]": "[", "}": "{"}
+_MOST_COUNTED = 10
+
+_READ = 20_000
+"""Characters of a text whose sentences are looked at."""
+# What ends a sentence in some script, and the marks that may close it.
+_ENDED = re.compile(r"[.!?…:;。！？｡．：；؟۔؛।॥։።፧။။][\"'”’“)\]»›«」』）】》*_\u200e\u200f]*$")
+_NO_PROSE = re.compile(r"\s*(?:[-*+•|#>]|\(?\w{1,3}[.)、]|`{3}|~{3})\s?|.*[{}\\<>|]")
+_LETTERS, _TAIL = 6, 24
+"""Least letters of a sentence that tells how its text ends sentences; characters quoted of a torn end."""
+_ENDLESS = re.compile(
+    r"\b(?:the|an?|and|or|nor|because|although|whereas|unless|my|our|your|their|every|than|whose)[.…!]*\s*\Z",
+    re.IGNORECASE,
+)
+"""No sentence ends with one of these."""
+_ORDER = {
+    "determiner": "the a an their his its our my your every",
+    "preposition": "of from with by into to in on for at as",
+    "finite": "is are was were be has have can will would should could may might must do does",
+    "joining": "and or but because that than if",
+}
+_DETERMINERS, _PREPOSITIONS, _FINITE, _JOINING = (frozenset(words.split()) for words in _ORDER.values())
+_FOLLOWS_NONE = (
+    (_DETERMINERS, _DETERMINERS | _PREPOSITIONS | _FINITE | _JOINING),
+    (_PREPOSITIONS, _FINITE | {"and", "or", "of", "but"}),
+    (_FINITE, (_FINITE - {"be", "have"}) | {"of", "than"}),
+    (_JOINING, frozenset(["of", "than", "and", "or", "is", "are", "was", "were"])),
+)
+"""Words, and those that follow none of them in a sentence: of 1,500 sentences 96 % have more such pairs in random
+order, 0.2 % fewer."""
+_ORDERED, _SAME_WORDS, _STILL_BESIDE = 4, 0.85, 0.4
+"""Words from which an order is looked at; share of words in common that makes it the same sentence; share of its
+neighbours that must be neighbours still."""
+_LONG_WORD = 4
+"""Letters of a word from which an exchange of them is a misspelling."""
 
 
 def form(case: EditCase) -> Iterator[Objection]:
-    """Objects to edits after which structure is broken that was whole before."""
+    """Objects to edits after which structure is broken that was whole before, or what stays goes on with nothing."""
     if _breaks(case.before, case.after):
         yield from (Objection(n, "the text could be read before, and no longer can") for n, _ in case.changed())
         return
-    torn = Counter[str]() if any(_open(case.before).values()) else _open(case.after)
+    found = {objection.edit: objection for find in (torn, _dangling, _structure) for objection in find(case)}
+    yield from (found[n] for n in sorted(found))
+
+
+def torn(case: EditCase) -> Iterator[Objection]:
+    """Objects to new sentences that break off, whose words are in another order, or that are misspelt.
+
+    What the text before has as well is no fault of the edit.
+    """
+    sentences = [s.text for s in split_sentences(case.before[:_READ]) if sum(map(str.isalpha, s.text)) >= _LETTERS]
+    is_ended = bool(sentences) and all(map(_ENDED.search, sentences))
+    for n, edit in case.changed():
+        old, new = case.old(edit), case.new(edit)[:_READ]
+        if not new or _NO_PROSE.match(new):
+            continue
+        if _is_torn(case, edit, is_ended=is_ended):
+            yield Objection(n, f"a sentence that breaks off after {quoted(new.rstrip()[-_TAIL:])}")
+        elif old and _is_shuffled(old, new):
+            yield Objection(n, f"the same words in an order that is no sentence: {quoted(new)}")
+        elif words := tuple(k for k, w in enumerate(edit.words) if _is_misspelt(case, w.before, w.after)):
+            yield Objection(n, f"exchanges letters: {quoted(case.after[slice(*edit.words[words[0]].after)])}", words)
+
+
+def _is_torn(case: EditCase, edit: SentenceEdit, *, is_ended: bool) -> bool:
+    """Whether a sentence breaks off: after a word that none ends with, or without the mark that all others have."""
+    old, new = case.old(edit).rstrip(), case.new(edit)[:_READ].rstrip()
+    bare = is_ended and not _ENDED.search(new) and (bool(_ENDED.search(old)) if old else not _is_line(case, edit))
+    endless = _ENDLESS.search(new) is not None and not (old and _ENDLESS.search(old))
+    # A heading or a note that stands so in what was given is none.
+    return (bare or endless) and not any(
+        line.rstrip().endswith(new) for source in case.sources[1:] for line in source.splitlines()
+    )
+
+
+def _is_line(case: EditCase, edit: SentenceEdit) -> bool:
+    """Whether a sentence is a line by itself, as a heading or an item of a list is."""
+    assert edit.after is not None
+    before, after = case.after[: edit.after[0]].rpartition("\n")[2], case.after[edit.after[1] :].partition("\n")[0]
+    return not after.strip() and not any(map(str.isalpha, before)) and "\n" in case.after
+
+
+def _is_shuffled(old: str, new: str) -> bool:
+    """Whether a sentence has the words of the old one, and hardly two of them beside each other as they were."""
+    before, after = lower_words(old), lower_words(new)
+    shared = (Counter(before) & Counter(after)).total()
+    if len(after) < _ORDERED or shared < _SAME_WORDS * max(len(before), len(after)):
+        return False
+    beside = (Counter(pairwise(before)) & Counter(pairwise(after))).total()
+    return beside < _STILL_BESIDE * (len(after) - 1) and _disorder(new, after) > _disorder(old, before)
+
+
+def _disorder(sentence: str, words: Sequence[str]) -> int:
+    """How many words go on with one that cannot follow, or with nothing, and whether it begins with a small letter."""
+    breaks = sum(any(a in first and b in second for first, second in _FOLLOWS_NONE) for a, b in pairwise(words))
+    return breaks + any(words[-1] in first for first, _ in _FOLLOWS_NONE) + sentence[:1].islower()
+
+
+def _is_misspelt(case: EditCase, before: tuple[int, int], after: tuple[int, int]) -> bool:
+    """Whether letters were exchanged in a word that is spelt so elsewhere; one that was set right is not."""
+    old, new = (lower_words(text) for text in (case.before[slice(*before)], case.after[slice(*after)]))
+    if len(old) != len(new):
+        return False
+    spelt = Counter(word for source in case.sources for word in lower_words(source))
+    return any(
+        a != b and len(a) >= _LONG_WORD and a[0] == b[0] and sorted(a) == sorted(b) and spelt[a] > 1 and not spelt[b]
+        for a, b in zip(old, new, strict=True)
+    )
+
+
+def _structure(case: EditCase) -> Iterator[Objection]:
+    open_marks = Counter[str]() if any(_open(case.before).values()) else _open(case.after)
     for n, edit in case.changed():
         old, new = case.old(edit), case.new(edit)
-        changed = sorted(mark for mark, more in torn.items() if more and _open(old)[mark] != _open(new)[mark])
+        changed = sorted(mark for mark, more in open_marks.items() if more and _open(old)[mark] != _open(new)[mark])
         if new and _breaks(old, new):
             yield Objection(n, "structured text that could be read before no longer can")
         elif changed:
@@ -79,3 +193,34 @@ def _open(text: str) -> Counter[str]:
         else:
             found[_CLOSERS.get(mark[0], mark[0])] += -1 if mark[0] in _CLOSERS else 1
     return found
+
+
+def _dangling(case: EditCase) -> Iterator[Objection]:
+    """Removals after which an unchanged sentence goes on with nothing.
+
+    That is one which begins with a part of what was named ("The latter"), and one at the beginning of the text that
+    begins with any word for what was named ("They"). So is a sentence that an earlier one counts ("There are three
+    reasons."). In the text before, each stood where it made sense.
+    """
+    stood = sorted((e.before, n) for n, e in enumerate(case.edits) if e.before is not None)
+    first = min((e.after for e in case.edits if e.after is not None), default=None)
+    follows: int | None = None
+    for i in range(len(stood) - 1, -1, -1):
+        n = stood[i][1]
+        if case.edits[n].kind != "removed":
+            follows = n
+        elif follows is not None and _hangs(case, case.edits[follows], is_first=case.edits[follows].after == first):
+            yield Objection(n, f"leaves without what it goes on with: {quoted(case.new(case.edits[follows]))}")
+        elif _is_counted(case, [n for _, n in stood[max(0, i - _MOST_COUNTED) : i + 1]]):
+            yield Objection(n, "leaves fewer than the text announces")
+
+
+def _hangs(case: EditCase, edit: SentenceEdit, *, is_first: bool) -> bool:
+    text = case.new(edit).strip()
+    return edit.kind == "kept" and (is_part(text) or (is_first and refers(text)))
+
+
+def _is_counted(case: EditCase, edits: Sequence[int]) -> bool:
+    """Whether one of the unchanged sentences among these edits counts the last one in."""
+    earlier = [case.old(case.edits[n]) if case.edits[n].kind == "kept" else "" for n in edits[:-1]]
+    return announced([*earlier, case.old(case.edits[edits[-1]])], len(earlier))

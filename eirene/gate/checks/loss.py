@@ -9,11 +9,9 @@ import numpy as np
 
 from eirene.alignment.placement import SURE_TWICE
 from eirene.gate.checks.base import Asked, Check, EditCase, Objection
-from eirene.gate.checks.characters import characters
-from eirene.gate.checks.fluency import fluency
-from eirene.gate.checks.markup import markup
+from eirene.gate.checks.form import torn
 from eirene.gate.checks.repetition import repetition
-from eirene.gate.checks.shouting import shouting
+from eirene.gate.checks.security import security
 from eirene.gate.checks.sides import claims_in, compared
 from eirene.gate.checks.support import support, supported_parts
 from eirene.gate.checks.talk import talk
@@ -23,7 +21,7 @@ from eirene.text.matching import Span
 from eirene.text.sentences import split_sentences
 from eirene.text.words import stems
 
-_FORM: tuple[Check, ...] = (characters, markup, talk, shouting, fluency, repetition)
+_FORM: tuple[Check, ...] = (security, torn, talk, repetition)
 """Checks that can tell by the text alone that a sentence had no place in the answer."""
 _STILL_SAID = 0.85
 """Cosine from which a sentence that is gone counts as said by another one."""
@@ -70,7 +68,7 @@ def _loses_more(case: EditCase, n: int, edit: SentenceEdit) -> bool:
 
     Not asked of a sentence in disguised characters: it resembles no sentence that says the same in plain ones.
     """
-    if any(objection.edit == n for objection in case.swapped.objections(characters)):
+    if any(objection.edit == n for objection in case.swapped.objections(security)):
         return False
     parts = supported_parts(case.swapped, case.swapped.edits[n])
     if not parts or case.encoder is None:

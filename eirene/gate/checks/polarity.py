@@ -40,6 +40,11 @@ taken out 42 % and 20 %; of opposites 57 % and 4 %."""
 _MOST_GIVEN = 200
 """Given sentences that are compared by meaning."""
 _JOINT = re.compile(r"[,;:]\s|\s(?:and|but|while|whereas|though|although)\s", re.IGNORECASE)
+_ASKS = re.compile(r"[?？][\"'”’)\]*_]*\s*\Z")
+_CONDITION = re.compile(
+    r"(?:,\s*)?(?:but\s+)?(?:only|if|unless|because|since|when|whenever|until|provided|as\s+long\s+as|in\s+case|although|though)\b",
+    re.IGNORECASE,
+)
 _PROOFS = frozenset(["certain", "fact", "doubted", "endorsed", "judged", "all"])
 
 
@@ -55,6 +60,7 @@ def polarity(case: EditCase, *, contradicts: Contradicts = contradicts) -> Itera
         if old and likeness(old, new) >= _ALIKE:
             if old != new:
                 yield from _in_reworded(case, number, edit)
+                yield from _of_clauses(case, number, edit)
             continue
         index = index or nearest_index((*case.given_texts, *(() if case.has_given else (case.before,))))
         why = _against(index, new, contradicts)
@@ -74,6 +80,17 @@ def _in_reworded(case: EditCase, number: int, edit: SentenceEdit) -> Iterator[Ob
         if _is_in_clause(case, edit, words, turn) or _is_asked(case, edit, turn) or _is_given(case, old, new, turn):
             continue
         yield Objection(number, f"{turn.why}; nothing asked for it", words or None, falsifies=True)
+
+
+def _of_clauses(case: EditCase, number: int, edit: SentenceEdit) -> Iterator[Objection]:
+    """A claim that became a question, and a condition or reason that was left out."""
+    old, new = case.old(edit), case.new(edit)
+    if _ASKS.search(new) and not _ASKS.search(old):
+        yield Objection(number, "turns a claim into a question")
+    gone = [(case.before[slice(*w.before)].strip(), case.after[slice(*w.after)].strip()) for w in edit.words]
+    words = tuple(k for k, (was, now) in enumerate(gone) if not now and " " in was and _CONDITION.match(was))
+    if words and edit.mostly_stays:
+        yield Objection(number, f'leaves out "{gone[words[0]][0][:60]}"', words)
 
 
 def _words(edit: SentenceEdit, turn: PolarityTurn) -> tuple[int, ...]:

@@ -7,17 +7,12 @@ from typing import Literal
 
 from eirene.gate.checks.attribution import attribution
 from eirene.gate.checks.base import Check, EditCase
-from eirene.gate.checks.characters import characters
-from eirene.gate.checks.dangling import dangling
-from eirene.gate.checks.fluency import fluency
-from eirene.gate.checks.form import form
+from eirene.gate.checks.form import form, torn
 from eirene.gate.checks.loss import loss
-from eirene.gate.checks.markup import markup
 from eirene.gate.checks.polarity import polarity
 from eirene.gate.checks.relevance import relevance
 from eirene.gate.checks.repetition import mended_repetition, repetition
-from eirene.gate.checks.rewording import rewording
-from eirene.gate.checks.shouting import shouting
+from eirene.gate.checks.security import security
 from eirene.gate.checks.specifics import specifics
 from eirene.gate.checks.support import support
 from eirene.gate.checks.talk import talk
@@ -49,14 +44,9 @@ class NamedCheck:
 
 
 CHECKS: tuple[NamedCheck, ...] = (
-    NamedCheck("characters", characters, "always", of_form=True),
-    NamedCheck("markup", markup, "always", of_form=True),
-    NamedCheck("form", form, of_form=True),
+    NamedCheck("security", security, "always", of_form=True),
+    NamedCheck("form", form, "always", mended=torn, of_form=True),
     NamedCheck("talk", talk, "always", of_form=True),
-    NamedCheck("shouting", shouting, "always", of_form=True),
-    NamedCheck("fluency", fluency, "always", of_form=True),
-    NamedCheck("dangling", dangling, of_form=True),
-    NamedCheck("rewording", rewording, yields=True),
     NamedCheck("specifics", specifics, "given"),
     NamedCheck("polarity", polarity, "given", yields=True),
     NamedCheck("repetition", repetition, "always", "meaning", mended_repetition, yields=True),
@@ -67,5 +57,5 @@ CHECKS: tuple[NamedCheck, ...] = (
 )
 """The checks that ship, in the order in which they are asked."""
 
-VERSION = 11
+VERSION = 12
 """Goes up when the same edits may be judged otherwise; part of every signature."""

@@ -1,10 +1,10 @@
-"""Form check: what breaks structure that was whole is undone, a change inside it that keeps it whole is not."""
+"""Form check: structure and sentences stay whole, and nothing is left to lean on what was taken out."""
 
 from __future__ import annotations
 
 import pytest
 
-from eirene.gate.checks.form import form
+from eirene.gate.checks.form import form, torn
 
 from .cases import edit_case, reasons
 
@@ -40,3 +40,85 @@ def test_what_leaves_structure_broken_is_objected_to(before: str, after: str) ->
 @pytest.mark.parametrize(("before", "after"), KEEPS)
 def test_what_keeps_it_whole_is_not(before: str, after: str) -> None:
     assert reasons(form, edit_case(before, after)) == []
+
+
+REASONS = "There are two reasons for it. Wood was cheap. Stone was far away."
+
+
+@pytest.mark.parametrize(
+    ("gone", "rest", "says"),
+    [
+        ("In all, 90 ships were sold. ", "A third of them were new. The rest sank.", "A third of them"),
+        ("Two sisters ran the inn. ", "They sold it in 1926.", "They sold it"),
+        ("The city passed a law. ", "This law still applies.", "This law"),
+    ],
+)
+def test_what_the_rest_leans_on_stays(gone: str, rest: str, says: str) -> None:
+    (why,) = reasons(form, edit_case(gone + rest, rest))
+    assert says in why
+
+
+def test_a_part_needs_what_it_is_of_wherever_it_stands() -> None:
+    before = "The yard is old. It built 90 ships. Half of them sank."
+    assert len(reasons(form, edit_case(before, before.replace("It built 90 ships. ", "")))) == 1
+
+
+def test_one_of_an_announced_number_stays() -> None:
+    why = ["leaves fewer than the text announces"]
+    assert reasons(form, edit_case(REASONS, REASONS.replace(" Stone was far away.", ""))) == why
+
+
+@pytest.mark.parametrize(
+    ("before", "after"),
+    [
+        ("Goats sing there. The tower is old.", "The tower is old."),
+        ("They are old. Goats sing there. They have roofs.", "They are old. They have roofs."),
+        ("Two sisters ran the inn. They sold it.", "The sisters sold it."),
+        ("Goats sing there. It is said that foxes do.", "It is said that foxes do."),
+        (REASONS + " Goats sing there.", REASONS),
+    ],
+)
+def test_other_removals_are_left_alone(before: str, after: str) -> None:
+    assert reasons(form, edit_case(before, after)) == []
+
+
+OLD = "Uniforms make all the pupils of a school more equal in class and cost 40 euros for a year if they last."
+
+
+@pytest.mark.parametrize(
+    ("new", "says"),
+    [
+        (OLD.replace("pupils", "pulpis"), "exchanges letters"),
+        (OLD.removesuffix(" if they last."), "breaks off"),
+        (f"{OLD} Furthermore, it has to be said that the.", "breaks off"),
+        (" ".join(sorted(OLD.rstrip(".").split(), key=str.lower)) + ".", "no sentence"),
+    ],
+)
+def test_what_is_no_sentence_is_objected_to_and_its_removal_mends(new: str, says: str) -> None:
+    given = ["Uniforms make pupils equal."]
+    found = reasons(form, edit_case(OLD, new, given=given))
+    assert len(found) == 1 and says in found[0]
+    assert reasons(form, edit_case(new, OLD, given=given)) == []
+    assert len(reasons(torn, edit_case(new, OLD, given=given).swapped)) == 1
+
+
+@pytest.mark.parametrize(
+    "new",
+    [
+        OLD,
+        OLD.replace("equal", "alike"),
+        OLD + " They are warm.",
+        OLD + "\n\n- lower costs\n- equal chances",
+        OLD + "\n\n```python\nfor x in y: the(of)\n```",
+        "If they last, uniforms cost 40 euros for a year and make all the pupils of a school more equal in class.",
+        "",
+    ],
+)
+def test_sentences_pass(new: str) -> None:
+    assert reasons(form, edit_case(OLD, new)) == []
+
+
+def test_an_end_that_an_argument_has_passes() -> None:
+    argument = "the freedom to decide what pupils get up for in the"
+    assert reasons(form, edit_case(OLD, f"{OLD} It is {argument}")) != []
+    assert reasons(form, edit_case(OLD, f"{OLD}\n{argument}", given=[argument])) == []
