@@ -6,11 +6,12 @@ vote, and the others of its sample do.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Iterator
 
 from eirene.core.critique import FeedbackNote, Sample
-from eirene.text.fluency import boundaries_of, is_readable, is_torn
 from eirene.text.frames import frame_of
+from eirene.text.torn_ends import is_torn
 from eirene.text.words import stems
 
 Says = Callable[[str], float]
@@ -20,16 +21,16 @@ ALIKE = 0.8
 """Share of the content words of two reasons, of those that either has, from which they are one."""
 SAID = 0.7
 """Probability from which the answer says what a reason asks for."""
-_TORN = 1.0
-"""Log-odds from which one or two words are no whole reason: "The term" has 1.8, "No date" 0.8."""
-_ENDS = "breaks off"
+_NOUN_ALONE = re.compile(
+    r"\s*(?:the|an?|it|this|these|its|their)(?:\s+[\w-]+)?(?:\s+(?:is|are|was|were|has|does))?[.…]*\s*\Z", re.IGNORECASE
+)
 
 
 def with_usable_votes(sample: Sample, says: Says | None = None) -> Sample:
     """The sample with a note of each Incomplete whose reason cannot count; as it is where all can.
 
     - A reason that another sentence has as well, but for a few words: which of them it speaks of cannot be told.
-    - One that breaks off: English alone is read (`eirene.text.fluency`).
+    - One that breaks off: English alone is read (`eirene.text.torn_ends`).
     - One that misses a statement ("It does not say that rents rose") which the answer makes, as `says` reads it.
     """
     if not sample.is_valid:
@@ -57,12 +58,7 @@ def _are_alike(one: frozenset[str], other: frozenset[str]) -> bool:
 
 def breaks_off(reason: str) -> bool:
     """Whether an English reason ends before it has said anything whole."""
-    joints = boundaries_of(reason)
-    if joints is None or not is_readable(joints, least=1):
-        return False
-    if joints.words < 3:
-        return joints.tokens[-1][0].isalnum() and float(joints.odds[-1]) > _TORN
-    return (is_torn(reason) or "").startswith(_ENDS)
+    return is_torn(reason) or _NOUN_ALONE.match(reason) is not None
 
 
 def asks_for_what_is_said(reason: str, says: Says) -> bool:

@@ -19,6 +19,7 @@ from eirene.text.edits import SentenceEdit
 from eirene.text.form import is_form
 from eirene.text.leaning import announced, is_part, refers
 from eirene.text.sentences import split_sentences
+from eirene.text.torn_ends import is_torn
 from eirene.text.words import lower_words
 
 _LONGEST = 50_000
@@ -42,11 +43,6 @@ _ENDED = re.compile(r"[.!?…:;。！？｡．：；؟۔؛।॥։።፧။။][
 _NO_PROSE = re.compile(r"\s*(?:[-*+•|#>]|\(?\w{1,3}[.)、]|`{3}|~{3})\s?|.*[{}\\<>|]")
 _LETTERS, _TAIL = 6, 24
 """Least letters of a sentence that tells how its text ends sentences; characters quoted of a torn end."""
-_ENDLESS = re.compile(
-    r"\b(?:the|an?|and|or|nor|because|although|whereas|unless|my|our|your|their|every|than|whose)[.…!]*\s*\Z",
-    re.IGNORECASE,
-)
-"""No sentence ends with one of these."""
 _ORDER = {
     "determiner": "the a an their his its our my your every",
     "preposition": "of from with by into to in on for at as",
@@ -101,7 +97,7 @@ def _is_torn(case: EditCase, edit: SentenceEdit, *, is_ended: bool) -> bool:
     """Whether a sentence breaks off: after a word that none ends with, or without the mark that all others have."""
     old, new = case.old(edit).rstrip(), case.new(edit)[:_READ].rstrip()
     bare = is_ended and not _ENDED.search(new) and (bool(_ENDED.search(old)) if old else not _is_line(case, edit))
-    endless = _ENDLESS.search(new) is not None and not (old and _ENDLESS.search(old))
+    endless = is_torn(new) and not is_torn(old)
     # A heading or a note that stands so in what was given is none.
     return (bare or endless) and not any(
         line.rstrip().endswith(new) for source in case.sources[1:] for line in source.splitlines()

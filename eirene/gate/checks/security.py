@@ -190,4 +190,7 @@ class _KnownLanguages:
             found = best
         if found is None or not new.get(found, 1) or found in self._listed or found in self._read:
             return None
-        return found if self._listed or self._read else None
+        known = self._listed | self._read
+        # Related languages are taken for each other: only where nothing speaks for one that is known.
+        is_related = any(function_words_of(k, plain_words(text)) for k in known if k != ENGLISH)
+        return found if known and not is_related else None

@@ -22,7 +22,6 @@ _DONE = (
     r"(?:rewr(?:ote|itten)|revised|improved|edited|rephrased|reworded|updated|corrected|added|removed|included|addressed"
     r"|shortened|expanded|clarified|changed|restructured|fix(?:ed)?|left\s+out|inserted|refined|polished|enhanced)"
 )
-_W = rf"\b(?:{_DONE}\s+(?:\w+\s+)?{_TEXT}|(?:original|previous|above|earlier|missing)\s+(?:{_TEXT}|argument|point)s?)\b"
 _EARLIER = r"(?:original|previous|above|earlier|missing)"
 _LABEL = (
     r"(?:verdict|score|rating|reasons?|response|answer|output|instructions?|critique|feedback|assistant|user|system|note"
@@ -116,7 +115,9 @@ class _Manner:
     def shouts(self, text: str) -> Iterator[re.Match[str]]:
         """Words in capitals and signs that no source has so."""
         words = list(_CAPITALS.finditer(text))
-        loud = [w for w in words if w[0].isupper() and w[0] not in self._words]
+        loud = [
+            w for w in words if w[0].isupper() and w[0] not in self._words and text[w.start() - 1 : w.start()] != "("
+        ]
         many = len(loud) >= _LOUD and len(loud) > _SHARE * len(words)
         yield from (w for w in loud if many or (len(w[0]) >= _LONG or w[0].lower() in self._words))
         yield from (m for m in _SIGNS.finditer(text) if not any(m[0] in source for source in self._sources))
