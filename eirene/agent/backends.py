@@ -154,7 +154,7 @@ def _chat(model: str | BaseChatModel, options: BackendOptions, own: PromptSet) -
         own=own,
         asked=[],
         pairwise=ChatPairwise(chat, prompts=own),
-        candidates=1 if digest is None else MOST_BY_DEFAULT,
+        is_here=digest is not None,
     )
 
 
@@ -183,7 +183,7 @@ def _local(named: str | LocalModel, options: _DrawnWith) -> Parts:
         own=own,
         asked=[INSTRUCT_PROMPT],
         pairwise=ChatPairwise(chat_of(model), prompts=own),
-        candidates=MOST_BY_DEFAULT,
+        is_here=True,
     )
 
 
@@ -195,13 +195,13 @@ def _model_parts(
     own: PromptSet,
     asked: Sequence[str],
     pairwise: PairwiseJudge,
-    candidates: int,
+    is_here: bool,
 ) -> Parts:
     """The parts of one model that critiques (`asked`: in further prompts), rewrites, finds hallucinations, compares."""
     from eirene.eval.pairwise import PAIRWISE_PROMPT
     from eirene.feedback_model.readout import READOUT_PROMPTS
     from eirene.feedback_model.request import COMPLETENESS_PROMPTS
-    from eirene.refiners.model import PARTS, PROMPTS
+    from eirene.refiners.asking import PARTS, PROMPTS
 
     prompts = [*asked, *COMPLETENESS_PROMPTS, *READOUT_PROMPTS, PAIRWISE_PROMPT, *PROMPTS.values(), *PARTS]
     feedback, refiner, hallucination = models
@@ -215,7 +215,8 @@ def _model_parts(
         advisory=ADVISORY,
         version=f"{how},prompts={own.digest_of(prompts)},{_made_of(detectors)}",
         pairwise=pairwise,
-        candidates=candidates,
+        candidates=MOST_BY_DEFAULT if is_here else 1,
+        rewrite="sentences" if is_here else "patch",
         hallucination_model=hallucination,
         hallucination_version=_hallucination_prompt(own),
         encoder=encoder,

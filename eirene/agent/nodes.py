@@ -15,6 +15,7 @@ from langgraph.config import get_stream_writer
 from langgraph.errors import GraphBubbleUp
 
 from eirene.agent.attempt import Attempt
+from eirene.agent.composing import composed
 from eirene.agent.critics import criticise, critics_of, critique_from_notes, critique_scope, selected
 from eirene.agent.evidence import dumped_evidence, feedback_seed, with_room
 from eirene.agent.record import failure
@@ -191,7 +192,7 @@ class Nodes:
             seed=derive_seed(state["seed"], state["item"]["id"], "refine", state.get("round", 1)),
             undone=undone_before(state),
         )
-        tries = Tries(self.refiner, self.settings, self.settings.candidates or self.parts.candidates, meter)
+        tries = Tries(self.parts, self.refiner, self.settings, meter)
 
         async def rewrite(evidence: NumberedEvidence | None) -> list[Attempt]:
             return await tries.attempts(replace(task, evidence=evidence), state)
@@ -210,24 +211,27 @@ class Nodes:
         That is the likeliest to be the better answer, where a comparison tells; else the first of which something is
         left, and the others wait for the gate's decision on it.
         """
-        waiting = [Attempt.of(state), *Attempt.waiting(state)]
-        best, passed = await self._checked(state, waiting.pop(0)), list[Attempt]()
+        drawn = [Attempt.of(state), *Attempt.waiting(state)]
+        comparer = self._comparer(self._rewrite(state, best_text(state))) if self.parts.checks else None
+        waiting = drawn
+        if comparer is not None and drawn[0].scorable is not None:
+            waiting = await asyncio.to_thread(composed, drawn, state, comparer, self.settings.mode)
+        best, passed = await self._checked(state, waiting.pop(0), comparer), list[Attempt]()
         while waiting and (best.scorable is None or best.comparison is not None):
-            other = await self._checked(state, waiting.pop(0))
+            other = await self._checked(state, waiting.pop(0), comparer)
             best, worse = (other, best) if other.rank > best.rank else (best, other)
             passed.append(worse)
         edits = {"eirene.edits": len(best.edits), "eirene.edits.undone": sum(not e.taken for e in best.edits)}
         note(lambda: {**edits, "eirene.edits.mended": len(best.mended)})
         return best.passing_over(passed).in_state(waiting)
 
-    async def _checked(self, state: State, attempt: Attempt) -> Attempt:
+    async def _checked(self, state: State, attempt: Attempt, comparer: Comparer | None) -> Attempt:
         if attempt.scorable is None:
             return attempt
         rewrite = self._rewrite(state, attempt.scorable)
         checks, encoder = self.parts.checks, self.parts.encoder
         if checks and encoder is None:
             encoder = shipped_encoder()
-        comparer = self._comparer(rewrite) if checks else None
         found = await asyncio.to_thread(check_edits, rewrite, checks, encoder, comparer)
         why = self._nothing_left(state, found)
         return attempt.with_edits(found) if why is None else attempt.refused(found, why)

@@ -12,9 +12,9 @@ from eirene.agent.findings import with_findings
 from eirene.agent.settings import Settings
 from eirene.agent.state import Json, Parts, State, load_scores
 from eirene.agent.thinking import with_thinking
+from eirene.agent.tries import form_of
 from eirene.core.errors import EireneError, InputError
 from eirene.core.records import (
-    PATCHED_MODES,
     VOTED_MODES,
     BeforeAfter,
     ErrorInfo,
@@ -114,10 +114,9 @@ def _drawing(parts: Parts, settings: Settings) -> str | None:
     """How rewrites are drawn: form, how many at once, temperatures; None where no model draws any."""
     if settings.mode == "edit" or not getattr(parts.refiner, "draws", False):
         return None
-    form = settings.rewrite if settings.mode in PATCHED_MODES else "whole"
     count = settings.candidates or parts.candidates
     first = settings.rewrite_temperature if count > 1 else 0.0
-    return f"{form}/{count}/{first:g}/{settings.retry_temperature:g}"
+    return f"{form_of(parts, settings)}/{count}/{first:g}/{settings.retry_temperature:g}"
 
 
 def _checks(parts: Parts, settings: Settings) -> str | None:

@@ -21,7 +21,7 @@ from eirene.agent.loop import Loop, OnEvent
 from eirene.agent.settings import Settings
 from eirene.core.critique import FeedbackNote
 from eirene.core.errors import InputError
-from eirene.core.loop_settings import Critic, Mode, RewriteForm, Stop
+from eirene.core.loop_settings import Critic, Mode, Stop
 from eirene.core.records import Item, Perspective, Record, parse_item
 from eirene.core.tracing import Tracing
 from eirene.core.validation import described
@@ -37,7 +37,7 @@ class SettingKeywords(TypedDict, total=False):
     """The fields of `Settings`."""
 
     mode: Mode
-    rewrite: RewriteForm
+    rewrite: Literal["auto", "patch", "sentences", "whole"]
     candidates: int
     rewrite_temperature: float
     retry_temperature: float

@@ -1,7 +1,8 @@
 """Tries: how a round's rewrites are drawn, and drawn again where nothing new came.
 
-The first are drawn in the form that the settings name (`patch` or `whole`), one alone at temperature 0. After a rewrite
-that was turned down others are drawn, at another temperature; after one that changed nothing, in the other form.
+The first are drawn in the form that the settings name (`patch`, `sentences` or `whole`), one alone at temperature 0.
+After a rewrite that was turned down others are drawn, at another temperature; after one that changed nothing, in
+another form.
 """
 
 from __future__ import annotations
@@ -11,7 +12,7 @@ from dataclasses import dataclass, replace
 
 from eirene.agent.attempt import Attempt
 from eirene.agent.settings import Settings
-from eirene.agent.state import State, best_text
+from eirene.agent.state import Parts, State, best_text
 from eirene.core.loop_settings import RewriteForm
 from eirene.core.records import CRITIQUED_MODES, PATCHED_MODES, Drawn
 from eirene.core.signature import derive_seed
@@ -22,11 +23,11 @@ from eirene.refiners.base import DrawnText, Refiner, RefineTask
 
 @dataclass(frozen=True)
 class Tries:
-    """The rewrites of one round. `count`: how many are drawn at once."""
+    """The rewrites of one round."""
 
+    parts: Parts
     refiner: Refiner
     settings: Settings
-    count: int
     meter: Meter
 
     async def attempts(self, task: RefineTask, state: State) -> list[Attempt]:
@@ -55,16 +56,16 @@ class Tries:
 
     def _drawing(self, task: RefineTask, state: State) -> RefineTask:
         """The task with what a model is told of its drawing."""
-        form: RewriteForm = self.settings.rewrite if task.mode in PATCHED_MODES else "whole"
-        temperature = self.settings.rewrite_temperature if self.count > 1 else 0.0
+        form, count = form_of(self.parts, self.settings), self.settings.candidates or self.parts.candidates
+        temperature = self.settings.rewrite_temperature if count > 1 else 0.0
         if task.rejections:
             temperature = self.settings.retry_temperature
             last = state["rounds"][-1]
             drawn = last.get("drawn")
             is_unchanged = (last["candidate"] or "").strip() == best_text(state).strip()
-            if drawn and (is_unchanged or (drawn["form"] == "patch" and not drawn.get("changes"))):
+            if drawn and (is_unchanged or (drawn["form"] != "whole" and not drawn.get("changes"))):
                 form = _other(drawn["form"], task)
-        return replace(task, form=form, count=self.count, temperature=temperature)
+        return replace(task, form=form, count=count, temperature=temperature)
 
 
 def _attempts(drafts: Sequence[DrawnText], task: RefineTask) -> list[Attempt]:
@@ -110,5 +111,12 @@ def _brought_nothing(attempts: Sequence[Attempt], task: RefineTask) -> bool:
     return all((a.candidate or "").strip() not in rejected for a in attempts)
 
 
+def form_of(parts: Parts, settings: Settings) -> RewriteForm:
+    """The form in which rewrites are drawn first."""
+    if settings.mode not in PATCHED_MODES:
+        return "whole"
+    return parts.rewrite if settings.rewrite == "auto" else settings.rewrite
+
+
 def _other(form: RewriteForm, task: RefineTask) -> RewriteForm:
-    return "patch" if form == "whole" and task.mode in PATCHED_MODES else "whole"
+    return "whole" if form == "patch" or task.mode not in PATCHED_MODES else "patch"

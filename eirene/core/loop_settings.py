@@ -22,8 +22,8 @@ Structured = Literal["auto", "schema", "text"]
 """How replies are asked for: by JSON schema while the server takes it, by schema or not at all, or as text."""
 Readout = Literal["vote", "probabilities"]
 Critic = Literal["completeness", "hallucination", "both"]
-RewriteForm = Literal["patch", "whole"]
-"""What a model writes: changes to numbered sentences, or the whole answer."""
+RewriteForm = Literal["patch", "sentences", "whole"]
+"""What a model writes: changes to numbered sentences, each faulty sentence by itself, or the whole answer."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -53,12 +53,12 @@ class LoopSettings:
         ),
     ] = "fine-grained"
     rewrite: Annotated[
-        RewriteForm,
+        Literal["auto", "patch", "sentences", "whole"],
         Setting(
-            "How a language model rewrites: by changes to numbered sentences (patch), or the whole answer, as mode "
-            "improve always does. Where one brings no change, the other is tried."
+            "How a language model rewrites: by a list of changes (patch), each faulty sentence by itself, or the whole "
+            "answer, as mode improve always does; auto takes sentences for a model that runs here, else patch."
         ),
-    ] = "patch"
+    ] = "auto"
     candidates: Annotated[
         int,
         Ge(0),

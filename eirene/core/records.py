@@ -189,7 +189,7 @@ class Drawn(FrozenModel):
     """How a model drew a rewrite, and what else it drew with it."""
 
     form: loop_settings.RewriteForm
-    """Whether it was written as a patch or as the whole answer."""
+    """How it was written: as a patch, sentence by sentence, or as the whole answer."""
     n: Annotated[int, Field(ge=1)]
     """Which of the rewrites it is that were drawn together, from 1."""
     of: Annotated[int, Field(ge=1)]

@@ -13,6 +13,7 @@ from functools import cached_property
 from typing import Any
 
 from eirene.core.errors import FormError
+from eirene.core.loop_settings import RewriteForm
 from eirene.core.records import Change
 from eirene.models.replies import Reply
 from eirene.models.reply_text import UnreadableError, check_ending, unwrapped
@@ -73,6 +74,21 @@ def read_patch(reply: Reply, task: RefineTask, *, seed: int, mark: str = "", pro
     """
     check_ending(reply, "rewrite")
     found, refused = _changes(reply.text, mark)
+    return drafted(task, found, refused, seed=seed, form="patch", mark=mark, prompt=prompt)
+
+
+def drafted(
+    task: RefineTask,
+    found: Sequence[Change],
+    refused: Sequence[str] = (),
+    *,
+    seed: int,
+    form: RewriteForm,
+    mark: str = "",
+    prompt: str = "",
+) -> DrawnText:
+    """The draft that changes make of `task.answer`; those that cannot be made are refused, after what was already."""
+    refused = list(refused)
     patch = _Patch(task, mark, _plain(prompt), frozenset(c.sentence for c in found if c.action == "delete"))
     made: list[Change] = []
     for change in map(patch.cleaned, found):
@@ -84,7 +100,7 @@ def read_patch(reply: Reply, task: RefineTask, *, seed: int, mark: str = "", pro
     if patch.is_empty_after(made):
         refused += [f"{change}: nothing of the answer would be left" for change in made]
         made = []
-    return DrawnText(patch.applied(made), seed, "patch", tuple(made), tuple(refused))
+    return DrawnText(patched(task.answer, made), seed, form, tuple(made), tuple(refused))
 
 
 def _changes(text: str, mark: str) -> tuple[list[Change], list[str]]:
@@ -221,24 +237,22 @@ class _Patch:
         gone = {c.sentence for c in made if c.action == "delete"}
         return all(c.action == "delete" for c in made) and len(gone) == len(self.sentences)
 
-    def applied(self, made: Sequence[Change]) -> str:
-        """The answer with the changes made: a new sentence becomes a list item behind one, and lists count on."""
-        if not made:
-            return self.task.answer
-        at = self.sentences
-        changes = Changes(
-            additions=tuple(Addition(c.text, at[c.sentence].text_end) for c in made if c.action == "insert_after"),
-            removals=tuple((at[c.sentence].text_start, at[c.sentence].text_end) for c in made if c.action == "delete"),
-            replacements=tuple(
-                Edit(at[c.sentence].text_start + self.layout.lead(at[c.sentence]), at[c.sentence].text_end, c.text)
-                for c in made
-                if c.action == "replace"
-            ),
-        )
-        return rewrite(
-            self.task.answer, changes, phrase=lambda addition, _, __: addition.text, claims=lambda _: False,
-            letters=Decapitalizer(()),
-        )  # fmt: skip
+
+def patched(answer: str, made: Sequence[Change]) -> str:
+    """The answer with the changes made: a new sentence becomes a list item behind one, and lists count on."""
+    if not made:
+        return answer
+    text, at = AnswerText(answer), {s.n: s for s in split_sentences(answer)}
+    changes = Changes(
+        additions=tuple(Addition(c.text, at[c.sentence].text_end) for c in made if c.action == "insert_after"),
+        removals=tuple((at[c.sentence].text_start, at[c.sentence].text_end) for c in made if c.action == "delete"),
+        replacements=tuple(
+            Edit(at[c.sentence].text_start + text.lead(at[c.sentence]), at[c.sentence].text_end, c.text)
+            for c in made
+            if c.action == "replace"
+        ),
+    )
+    return rewrite(answer, changes, phrase=lambda new, *_: new.text, claims=lambda _: False, letters=Decapitalizer(()))
 
 
 def _plain(text: str) -> str:

@@ -41,8 +41,8 @@ from eirene.models.training.run import (
 )
 from eirene.prompts import Message, Prompt, load_prompt
 from eirene.prompts.fence import break_control_tokens
+from eirene.refiners.asking import PROMPTS, refine_messages
 from eirene.refiners.base import RefineTask
-from eirene.refiners.model import PROMPTS, refine_messages
 from eirene.refiners.preference_pairs import PreferencePair, read_pairs, split_pairs, usable
 
 if TYPE_CHECKING:

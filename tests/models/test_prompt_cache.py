@@ -16,8 +16,8 @@ from eirene.models.costs import Price
 from eirene.models.drawing import draw_replies
 from eirene.models.resolve import ChatOptions, resolve_chat
 from eirene.prompts import Message
+from eirene.refiners.asking import refine_messages
 from eirene.refiners.base import RefineTask, Rejection
-from eirene.refiners.model import refine_messages
 from eirene.testing.loopback import LoopbackServer
 from eirene.testing.script import shared_beginning
 from eirene.text.sentences import split_sentences

@@ -11,8 +11,9 @@ from eirene.core.records import FeedbackNote, Item, Mode, Perspective
 from eirene.core.usage import Meter
 from eirene.models.scripted import ScriptedChatModel
 from eirene.prompts.material import MATERIAL_PROMPT
+from eirene.refiners.asking import PARTS, PROMPTS, refine_messages
 from eirene.refiners.base import RefineTask, Rejection
-from eirene.refiners.model import PARTS, PROMPTS, ChatRefiner, refine_messages
+from eirene.refiners.model import ChatRefiner
 
 ANSWER = "Trams are quiet. Buses fly."
 ITEM = Item(

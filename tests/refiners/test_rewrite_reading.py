@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from eirene.models.replies import Reply
-from eirene.refiners.model import read_rewrite
+from eirene.refiners.asking import read_rewrite
 
 NEW = "Trams are quiet.\n\n- They are clean.\n- They are dear.\n\nBuses drive."
 

@@ -31,8 +31,9 @@ from eirene.feedback_model.request import render_reply
 from eirene.feedback_model.sampling import FIRST
 from eirene.models.costs import Count, Price
 from eirene.prompts import Message, PromptSet
+from eirene.refiners.asking import refine_messages
 from eirene.refiners.base import RefineTask
-from eirene.refiners.model import ChatRefiner, refine_messages
+from eirene.refiners.model import ChatRefiner
 from eirene.text.sentences import Sentence, split_sentences
 
 REASON = "It says nothing of what this costs, who would pay for it, and which of the two sides would have to give way "

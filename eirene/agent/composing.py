@@ -1,0 +1,66 @@
+"""Composing: of the changes that several drafts bring, those by which the gate says that the answer is better."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+
+from eirene.agent.attempt import Attempt
+from eirene.agent.state import State, best_text
+from eirene.core.loop_settings import Mode
+from eirene.core.records import Change, Drawn
+from eirene.gate.compared_edits import Comparer
+from eirene.refiners.patch import patched
+from eirene.text.cancellation import check_cancelled
+
+_MOST = 200
+"""Changes that are looked at; of more, the drafts stand as they were drawn."""
+
+
+def composed(drawn: Sequence[Attempt], state: State, comparer: Comparer, mode: Mode) -> list[Attempt]:
+    """The attempt that the best of the drafts' changes make; the drafts themselves, where they are not of changes.
+
+    For each sentence it takes the change that makes the answer likelier to be the better one, beside those that were
+    taken before, or none. What earlier drafts brought for the same text may be taken again. A sentence that a model was
+    asked to write again may also be dropped, which the model is never asked about, unless a person remarked on it.
+    """
+    first = drawn[0].drawn
+    if first is None or first.form == "whole" or (first.form == "patch" and first.of == 1):
+        return list(drawn)
+    pool = dict.fromkeys([c for a in drawn if a.drawn is not None for c in a.drawn.changes] + list(_before(state)))
+    if first.form == "sentences" and mode != "human":
+        pool |= dict.fromkeys(Change(sentence=n, action="delete") for n in {c.sentence for c in pool})
+    if len(pool) > _MOST:
+        return list(drawn)
+    before = best_text(state)
+    taken = _best(sorted(pool, key=lambda c: (c.sentence, c.action == "insert_after")), before, comparer)
+    text = patched(before, taken)
+    tried = {(r["candidate"] or "").strip() for r in state.get("rounds", [])}
+    why = f"none of {len(pool)} changes makes the answer better" if not taken else None
+    why = "the best of the changes were turned down already" if text.strip() in tried else why
+    passed = tuple(str(c) for c in pool if c not in taken)
+    how = first.model_copy(update={"changes": tuple(taken), "passed_over": (*first.passed_over, *passed)})
+    return [Attempt(candidate=text, unusable=why, drawn=how)]
+
+
+def _before(state: State) -> Iterator[Change]:
+    """The changes that earlier rounds brought for the text as it stands."""
+    for done in reversed(state.get("rounds", [])):
+        if done["decision"] == "accept":
+            break
+        if done.get("drawn"):
+            yield from Drawn.model_validate(done["drawn"]).changes
+
+
+def _best(pool: Sequence[Change], before: str, comparer: Comparer) -> list[Change]:
+    taken: list[Change] = []
+    reached = 0.0
+    for place in dict.fromkeys((c.sentence, c.action == "insert_after") for c in pool):
+        found: Change | None = None
+        for change in (c for c in pool if (c.sentence, c.action == "insert_after") == place):
+            check_cancelled()
+            text = patched(before, [*taken, change])
+            odds = comparer.log_odds(before, text) if text.strip() else None
+            if odds is not None and odds > reached and not comparer.drops(before, text):
+                found, reached = change, odds
+        taken += [] if found is None else [found]
+    return taken
