@@ -87,7 +87,22 @@ def of_contradicted(row: Row, record: Record) -> Judged:
     }
 
 
+def of_values(row: Row, record: Record) -> Judged:
+    """A number that follows from the passages is neither rewritten nor flagged; its false twin is flagged."""
+    verdicts = [c.verdict for c in verify(row["answer"], row["context"]).claims]
+    flagged = any(v in FAULTY for v in verdicts)
+    if row["kind"] == "false":
+        return {"false: flagged": bool(faulted(record)), "false: verify flags": flagged}
+    return {
+        "true: unchanged": record.answer == row["answer"],
+        "true: flagged, wrongly": bool(faulted(record)),
+        "true: verify flags, wrongly": flagged,
+        "true: verify contradicted, wrongly": "contradicted" in verdicts,
+    }
+
+
 KINDS: dict[str, Callable[[Row, Record], Judged]] = {
+    "values": of_values,
     **dict.fromkeys(SOUND, of_sound),
     "csv-kind": of_passages_words,
     "thinking": of_thinking,

@@ -36,7 +36,7 @@ from eirene.feedback_model.embedded.reading import faults_by_reading
 from eirene.models.verifier.runtime import Verifier
 from eirene.text.sentences import Sentence, split_sentences
 from eirene.text.specifics.index import find_specifics, keys_of, specifics_index
-from eirene.text.specifics.mention import Mention
+from eirene.text.values.mention import Mention
 from eirene.verification.claims import claims_nothing
 
 OPPOSITE = """

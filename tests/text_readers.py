@@ -43,8 +43,8 @@ from eirene.text.english import Decapitalizer, as_sentence, is_english, is_state
 from eirene.text.language import language_of
 from eirene.text.refusals import is_refusal
 from eirene.text.sentences import split_sentences
-from eirene.text.specifics.derived import derivable
-from eirene.text.specifics.notation import Notation
+from eirene.text.values.derived import derivable
+from eirene.text.values.notation import Notation
 from eirene.text.words import content_words
 from eirene.verification.context import Rarity, pieces_of
 from eirene.views.diff import diff

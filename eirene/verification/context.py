@@ -17,8 +17,8 @@ from eirene.text.cancellation import check_cancelled
 from eirene.text.frames import FrameKind, StatementFrame, frame_of, frames_of
 from eirene.text.polarity import contradicts
 from eirene.text.sentences import split_sentences
-from eirene.text.specifics.derived import Derivations
-from eirene.text.specifics.notation import Notation
+from eirene.text.values.derived import Derivations
+from eirene.text.values.notation import Notation
 from eirene.text.words import stems
 from eirene.verification.framed import Asked, ContextPiece, PairReading, read_framed
 

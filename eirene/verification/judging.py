@@ -41,7 +41,7 @@ FAULTED = 0.35
 _SUPPORT, _COSINE, _WORDS, _ANYWHERE, _BIAS = 0.804, -0.889, -0.776, -1.035, 0.136
 _BY_CHANCE = 0.4
 """Chance of being derived up to which a sentence's values surely follow from those of the texts."""
-_SAME_MATTER = 0.4
+_SAME_MATTER = 0.35
 """Cosine from which such a sentence speaks of what the texts do: of inventions with a number it was at most 0.31."""
 _FOLLOWS = 0.2
 """Most risk of such a sentence: that is not faulted."""

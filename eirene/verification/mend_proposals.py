@@ -17,8 +17,8 @@ from eirene.text.leaning import refers
 from eirene.text.matching import BoundedMatcher
 from eirene.text.polarity.antonyms import are_opposites, listed_opposites
 from eirene.text.specifics.index import find_specifics, keys_of
-from eirene.text.specifics.mention import Mention
-from eirene.text.specifics.number_words import SMALL
+from eirene.text.values.mention import Mention
+from eirene.text.values.number_words import SMALL
 from eirene.text.words import STOP_WORDS, stem
 
 MendKind = Literal["entity", "relation"]

@@ -16,7 +16,7 @@ from eirene.text.language import likely_code
 from eirene.text.leaning import announced, announces, goes_on, leans, pronoun, refers
 from eirene.text.orders import is_order
 from eirene.text.sentences import Sentence
-from eirene.text.specifics.derived import derivable
+from eirene.text.values.derived import derivable
 from eirene.text.words import content_words, stems
 from eirene.verification.claims import LEADS_IN, MAY_BE_TALK, claim_of, claims_nothing, talk_chances
 from eirene.verification.context import ClaimReading, ContextReader

@@ -13,8 +13,8 @@ from eirene.text.english import is_english
 from eirene.text.language import other_language
 from eirene.text.matching import Span, token_spans
 from eirene.text.specifics.index import SpecificsIndex, find_specifics, specifics_index
-from eirene.text.specifics.mention import Mention
 from eirene.text.specifics.slots import SlotChange, Support, exchanges, support_in
+from eirene.text.values.mention import Mention
 from eirene.text.words import STOP_WORDS
 
 _QUOTED = 60

@@ -17,7 +17,7 @@ from eirene.core.memo import Memo, once
 from eirene.models.encoder.runtime import ReadsTokens, TokenLayers, shipped_encoder
 from eirene.text.cancellation import check_cancelled
 from eirene.text.function_words import ENGLISH_WORDS
-from eirene.text.specifics.number_words import ORDINALS, SCALES, SMALL
+from eirene.text.values.number_words import ORDINALS, SCALES, SMALL
 from eirene.text.words import stem
 
 if TYPE_CHECKING:

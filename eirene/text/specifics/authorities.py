@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator, Sequence
 
-from eirene.text.specifics.mention import Mention
+from eirene.text.values.mention import Mention
 
 
 def _words(text: str) -> frozenset[str]:

@@ -7,15 +7,12 @@ from collections.abc import Iterable, Iterator
 from functools import cached_property, lru_cache
 from itertools import chain
 
-from eirene.text.cancellation import check_cancelled
 from eirene.text.specifics.authorities import authority_keys, find_authorities
-from eirene.text.specifics.dates import find_dates
-from eirene.text.specifics.mention import Mention, without_overlaps
 from eirene.text.specifics.names import find_names, word_keys, words_of
-from eirene.text.specifics.numbers import find_numbers, joined
-from eirene.text.specifics.quantity import Quantities
 from eirene.text.specifics.quotations import find_quotations, flat
 from eirene.text.unicode import UNSPACED_CLASS
+from eirene.text.values.mention import Mention
+from eirene.text.values.reading import ValueIndex, find_values
 
 _CHUNKS = re.compile(rf"[^\s<>\"“”|()\[\]{{}}\u3000-\u3020\uff01-\uff1f{UNSPACED_CLASS}]+")
 _SCHEME = re.compile(r"^(?:https?://|ftp://|mailto:|www\.)+", re.IGNORECASE)
@@ -67,9 +64,7 @@ def find_specifics(text: str, *, english: bool = True) -> tuple[Mention, ...]:
 
     Without `english` only what needs no grammar: figures, quotations, addresses.
     """
-    addresses = tuple(find_addresses(text))
-    numbers = chain(find_dates(text), find_numbers(text)) if english else find_numbers(text, words=False)
-    plain = joined(text, without_overlaps(chain(addresses, numbers)))
+    plain = find_values(text, english=english, others=find_addresses(text))
     worded = _outside(chain(find_names(text), find_authorities(text)), plain) if english else iter(())
     return tuple(sorted(chain(find_quotations(text), plain, worded), key=lambda m: (m.start, m.end)))
 
@@ -86,38 +81,31 @@ def keys_of(text: str, mentions: Iterable[Mention]) -> frozenset[str]:
     return frozenset().union(authority_keys(words), *map(word_keys, words), *(m.gives for m in mentions))
 
 
-class SpecificsIndex:
+class SpecificsIndex(ValueIndex):
     """What a text gives: the keys of its specifics and words."""
 
-    def __init__(self, text: str) -> None:
-        self._text = text
-        self.mentions = find_specifics(text)
-        check_cancelled()
-        self.keys = keys_of(text, self.mentions)
+    def _found(self) -> tuple[Mention, ...]:
+        return find_specifics(self._text)
+
+    @cached_property
+    def keys(self) -> frozenset[str]:
+        """The keys of its specifics and words."""
+        return keys_of(self._text, self.mentions)
 
     @cached_property
     def names(self) -> frozenset[str]:
         """The keys of the words that are names for sure."""
         return frozenset().union(*(m.gives for m in self.mentions if m.kind == "name" and not m.is_weak))
 
-    def said(self, mention: Mention) -> str:
-        """How one of its specifics is written, in lower case."""
-        return self._text[mention.start : mention.end].casefold()
-
     def holds(self, mention: Mention) -> bool:
         """Whether a specific stands in the text, in any spelling; a quotation word for word."""
         if mention.kind == "quotation":
             return all(part in self._flat for parts in mention.asks for part in parts)
-        return mention.stands_in(self.keys, self.quantities)
+        return super().holds(mention)
 
     @cached_property
     def _flat(self) -> str:
         return flat(self._text)
-
-    @cached_property
-    def quantities(self) -> Quantities:
-        """The values with units that the text gives."""
-        return Quantities(q for m in self.mentions for q in m.quantities)
 
 
 def specifics_index(text: str) -> SpecificsIndex:

@@ -15,8 +15,9 @@ from itertools import pairwise
 from typing import NamedTuple
 
 from eirene.text.english import Decapitalizer
-from eirene.text.specifics.mention import Mention
-from eirene.text.specifics.number_words import ORDINALS, SCALES, SMALL
+from eirene.text.values.mention import Mention
+from eirene.text.values.number_words import ORDINALS, SCALES, SMALL
+from eirene.text.values.numbers import ROMAN
 from eirene.text.words import STOP_WORDS
 
 
@@ -130,7 +131,7 @@ def _capitals(text: str) -> list[CapitalWord]:
     tokens: list[CapitalWord] = []
     for match in _CAPITAL.finditer(text):
         raw, start = match.group(), match.start()
-        if raw.islower():
+        if raw.islower() or ROMAN.fullmatch(raw):
             continue
         word, opens = plain_word(raw), _opens(text, start)
         capitals = sum(map(str.isupper, raw)) if raw[0].isupper() else 0

@@ -5,8 +5,8 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 
-from eirene.text.specifics.mention import Mention
 from eirene.text.unicode import UNSPACED_CLASS
+from eirene.text.values.mention import Mention
 from eirene.text.words import word_spans
 
 _LINE = r"\n(?![^\S\n]*\n)"

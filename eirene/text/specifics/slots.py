@@ -16,9 +16,9 @@ from functools import lru_cache
 from eirene.text.matching import BoundedMatcher, Span, token_spans
 from eirene.text.sentences import split_sentences
 from eirene.text.specifics.index import keys_of, specifics_index
-from eirene.text.specifics.mention import Mention
 from eirene.text.specifics.names import plain_word, word_keys
-from eirene.text.specifics.quantity import Quantities
+from eirene.text.values.mention import Mention
+from eirene.text.values.value import Values
 from eirene.text.words import Word, content_words
 
 _FAMILIES = {"number": "\0number", "date": "\0number", "name": "\0name", "address": "\0address"}
@@ -105,7 +105,7 @@ class _Evidence:
     stems: frozenset[str]
     mentions: tuple[Mention, ...]
     keys: frozenset[str]
-    quantities: Quantities
+    values: Values
 
     def places(self, mention: Mention) -> list[int]:
         """The offsets at which a specific stands in the sentence."""
@@ -131,7 +131,7 @@ def _sentences(text: str) -> tuple[_Evidence, ...]:
             mentions = tuple(replace(m, start=m.start - piece.text_start, end=m.end - piece.text_start) for m in own)
             words = content_words(piece.text)
             stems = frozenset(w.stem for w in words)
-            held = Quantities(q for m in mentions for q in m.quantities)
+            held = Values(v for m in mentions for v in m.values)
             found.append(_Evidence(piece.text, words, stems, mentions, keys_of(piece.text, mentions), held))
     return tuple(found)
 
@@ -179,7 +179,7 @@ class Support:
 
     def _score(self, words: Sequence[Word], place: int, mention: Mention, where: _Place) -> float:
         held, before, text = where
-        if not mention.stands_in(held.keys, held.quantities):
+        if not mention.stands_in(held.keys, held.values):
             return 0.0
         all_stems = {w.stem for w in words}
         total = sum(map(self._weight, all_stems))
@@ -215,7 +215,7 @@ def _has_unit(mention: Mention, held: _Evidence) -> bool:
     """Whether a number is held with its unit, if it has one."""
     with_unit = [key for key in mention.gives if key.startswith("n:") and " " in key]
     is_bare = mention.kind != "number" or not with_unit or not held.keys.isdisjoint(with_unit)
-    return is_bare or mention.stands_in(frozenset(), held.quantities)
+    return is_bare or mention.stands_in(frozenset(), held.values)
 
 
 def _neighbours(words: Sequence[Word], place: int) -> dict[str, int]:

@@ -6,13 +6,17 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
+from contextlib import suppress
+from dataclasses import replace
+from datetime import date
 from fractions import Fraction
 
 from eirene.text.matching import Span
-from eirene.text.specifics.mention import Mention
-from eirene.text.specifics.number_words import ORDINALS, SMALL
-from eirene.text.specifics.numbers import number_keys
+from eirene.text.values.mention import Mention
+from eirene.text.values.number_words import ORDINALS, SMALL
+from eirene.text.values.numbers import number_keys
+from eirene.text.values.value import Value, point
 
 _MONTH_NAMES = "january february march april may june july august september october november december"
 _MONTHS = {name: n for n, name in enumerate(_MONTH_NAMES.split(), start=1)}
@@ -47,16 +51,18 @@ _QUARTER = re.compile(
     r"(?<!\w)(?:Q([1-4])|(?:(?i:the)\s)?(?i:(first|second|third|fourth)|([1-4])(?:st|nd|rd|th))\s(?i:quarter))(?!\w)"
 )
 _MINUTES = {"five": 5, "ten": 10, "a quarter": 15, "quarter": 15, "twenty": 20, "twenty-five": 25, "half": 30}
+_HOURS = rf"{'|'.join(list(SMALL)[1:13])}|1?\d"
+_PART_OF_DAY = r"in the (?P<morning>morning)|(?:in the|at) (?P<later>afternoon|evening|night)"
 _SPOKEN = re.compile(
-    rf"(?<!\w)(?:at\s)?({'|'.join(sorted(_MINUTES, key=len, reverse=True))})\s(past|to)\s"
-    rf"({'|'.join(list(SMALL)[1:13])}|1?\d)"
-    r"(?:\s(?:([ap])\.?m\.?|in the (morning)|(?:in the|at) (afternoon|evening|night)))?(?!\w)",
+    rf"(?<!\w)(?:at\s)?({'|'.join(sorted(_MINUTES, key=len, reverse=True))})\s(past|to)\s({_HOURS})"
+    rf"(?:\s(?:(?P<half>[ap])\.?m\.?|{_PART_OF_DAY}))?(?!\w)",
     re.IGNORECASE,
 )
+_HOUR = re.compile(rf"(?<![\w:.,])({_HOURS})(?P<half>)\s(?:o['’]clock\s)?(?:{_PART_OF_DAY})(?!\w)", re.IGNORECASE)
 _NOON = re.compile(r"(?<!\w)(?:(noon|midday)|midnight)(?!\w)", re.IGNORECASE)
 _TIME = re.compile(
     r"(?<![\w:.,])(\d{1,2})(?:[:.]([0-5]\d))?\s?(?:(?P<half>[ap])(?:\.m\.?|m)(?!\w)|(?P<clock>o['’]clock))"
-    r"|(?<![\w:.,])(?P<h>\d{1,2}):(?P<m>[0-5]\d)(?![\w:])",
+    rf"|(?<![\w:.,])(?P<h>\d{{1,2}}):(?P<m>[0-5]\d)(?![\w:])(?:\s(?:{_PART_OF_DAY}))?",
     re.IGNORECASE,
 )
 
@@ -87,6 +93,13 @@ def _simple(match: re.Match[str], *keys: str) -> Mention:
     return Mention("date", match.start(), match.end(), (frozenset(keys),), frozenset(keys))
 
 
+def _clock(match: re.Match[str], minutes: Sequence[int], *, asks: int | None = None) -> Mention:
+    """A time of day, which may be one of several; `asks` of them, the first ones, are asked for."""
+    keys = [f"time:{m % 1440}" for m in minutes]
+    values = tuple(point("clock", 60 * (m % 1440)) for m in minutes)
+    return Mention("date", match.start(), match.end(), (frozenset(keys[:asks]),), frozenset(keys), values=values)
+
+
 def _named(text: str, match: re.Match[str]) -> Iterator[Mention]:
     """The date that the name of a month is part of; by itself "may" or "march" must follow a word such as "in"."""
     start, end = match.span()
@@ -114,18 +127,26 @@ def _of(span: Span, month: int, day: int | None, year: int | None) -> Mention:
     if year is not None:
         gives |= {f"month:{year}-{month}", *number_keys(Fraction(year))}
         asks.append(frozenset([f"month:{year}-{month}"] if day is None else [f"n:{year}", f"n:{year}*"]))
-    return Mention("date", *span, tuple(asks), frozenset(gives))
+    return Mention("date", *span, tuple(asks), frozenset(gives), values=tuple(_points(month, day, year)))
+
+
+def _points(month: int, day: int | None, year: int | None) -> Iterator[Value]:
+    """The day, or the first one of the month, and the year; "no year": of the year 2000."""
+    with suppress(ValueError):  # 31 June
+        first = date(year or 2000, month, day or 1).toordinal()
+        yield point("day", first, "no year" if not year else "month" if day is None else "day")
+    if year:
+        yield point("year", year)
 
 
 def _slashed(match: re.Match[str]) -> Iterator[Mention]:
     """ "5/12/2019" is a day of May or of December, as the reader likes."""
     first, second, year = map(int, match.groups())
-    found = [
-        _of(match.span(), month, day, year) for month, day in ((first, second), (second, first)) if 1 <= month <= 12
-    ]
+    pairs = ((second, first), (first, second))
+    found = [_of(match.span(), month, day, year) for month, day in pairs if 1 <= month <= 12]
     if found:
         asks = tuple(frozenset().union(*sets) for sets in zip(*(m.asks for m in found), strict=True))
-        yield Mention("date", *match.span(), asks, frozenset().union(*(m.gives for m in found)))
+        yield replace(found[0], asks=asks, gives=frozenset().union(*(m.gives for m in found)))
 
 
 def _decades(text: str) -> Iterator[Mention]:
@@ -140,31 +161,43 @@ def _decades(text: str) -> Iterator[Mention]:
 
 
 def _times(text: str) -> Iterator[Mention]:
-    """Times of day. "11:00" is 11 o'clock in the morning, though it may have been meant in a source for the evening."""
+    """Times of day. "11:00" is 11 o'clock in the morning; in a text that does not count to 24 it may also have been
+    meant for the evening."""
     for match in _NOON.finditer(text):
-        yield _simple(match, f"time:{720 if match.group(1) else 0}")
+        yield _clock(match, [720 if match.group(1) else 0])
     yield from _spoken(text)
-    for match in _TIME.finditer(text):
+    found = list(_TIME.finditer(text))
+    counts_on = any((m.group("h") or "").startswith("0") or int(m.group("h") or 0) > 12 for m in found)
+    for match in found:
         hour, minute = int(match.group("h") or match.group(1)), int(match.group("m") or match.group(2) or 0)
         if hour > 24:
             continue
-        half = (match.group("half") or "").lower()
-        either = [hour, hour + 12] if 0 < hour <= 12 else [hour]
-        hours = [hour % 12 + 12 * (half == "p")] if half else either
-        keys = [f"time:{60 * (h % 24) + minute}" for h in hours]
-        asks = keys if match.group("clock") else keys[:1]
-        yield Mention("date", match.start(), match.end(), (frozenset(asks),), frozenset(keys))
+        later = _is_later(match)
+        at, may_be = 60 * hour + minute, 0 < hour <= 12 and not counts_on
+        if later is not None:
+            yield _clock(match, [60 * (hour % 12 + 12 * later) + minute])
+        else:
+            yield _clock(match, [at, at + 720] if may_be else [at], asks=None if match.group("clock") else 1)
+
+
+def _is_later(match: re.Match[str]) -> bool | None:
+    """Whether a time is said to be after noon, by "pm", "in the evening"; None where it is not said."""
+    half, morning, later = (match.group(name) for name in ("half", "morning", "later"))
+    return None if not (half or morning or later) else bool(later) or (half or "").lower() == "p"
 
 
 def _spoken(text: str) -> Iterator[Mention]:
     """ "half past five", "a quarter to ten in the evening"; "ten to twelve" alone is a range as often as a time."""
     for match in _SPOKEN.finditer(text):
-        minutes, side, hour, half, morning, later = match.groups()
-        amount = _MINUTES[minutes.lower()]
-        if amount not in (15, 30) and not (half or morning or later):
+        minutes, side, hour = match.groups()[:3]
+        amount, later = _MINUTES[minutes.lower()], _is_later(match)
+        if amount not in (15, 30) and later is None:
             continue
-        n = int(hour) if hour.isdecimal() else SMALL[hour.lower()]
-        at = 60 * (n % 12) + (amount if side.lower() == "past" else -amount)
-        afternoon = bool(later) or (half or "").lower() == "p"
-        either = [at + 720 * afternoon] if half or morning or later else [at, at + 720]
-        yield _simple(match, *(f"time:{t % 1440}" for t in either))
+        at = 60 * (_hour(hour) % 12) + (amount if side.lower() == "past" else -amount)
+        yield _clock(match, [at, at + 720] if later is None else [at + 720 * later])
+    for match in _HOUR.finditer(text):  # "nine in the morning"
+        yield _clock(match, [60 * (_hour(match.group(1)) % 12 + 12 * bool(_is_later(match)))])
+
+
+def _hour(said: str) -> int:
+    return int(said) if said.isdecimal() else SMALL[said.lower()]

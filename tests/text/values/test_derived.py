@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from eirene.text.specifics.derived import derivable
+from eirene.text.values.derived import derivable
 
 SHOP = "The shop sold 80 loaves on Monday and 120 on Tuesday. A loaf costs 3 euros. It is open from 09:00 to 17:30."
 TOWN = "Founded in 1843, the town had 4,000 people in 1900 and 5,000 in 1950. Of these, 40 percent farmed."

@@ -6,9 +6,9 @@ from collections import defaultdict
 from collections.abc import Sequence
 from fractions import Fraction
 
-from eirene.text.specifics.index import find_specifics, specifics_index
-from eirene.text.specifics.mention import Mention
-from eirene.text.specifics.quantity import Quantities
+from eirene.text.values.mention import Mention
+from eirene.text.values.reading import find_values, value_index
+from eirene.text.values.value import POINTS, Values
 
 _KEPT = 3
 """Given values of one key that are compared with one of a sentence."""
@@ -22,10 +22,9 @@ class Notation:
         self._by_key: dict[str, list[Mention]] = defaultdict(list)
         self._by_value: dict[tuple[Fraction, str], Mention] = {}
         for text in dict.fromkeys(texts):
-            for mention in specifics_index(text).mentions:
-                if mention.kind in ("number", "date"):
-                    self._add(mention, text[mention.start : mention.end])
-        self._quantities = Quantities(q for mention in self._written for q in mention.quantities)
+            for mention in value_index(text).mentions:
+                self._add(mention, text[mention.start : mention.end])
+        self._values = Values(v for mention in self._written for v in mention.values)
         self._said = {said.casefold() for said in self._written.values()}
 
     def _add(self, mention: Mention, said: str) -> None:
@@ -33,15 +32,13 @@ class Notation:
         for key in frozenset().union(*mention.asks):
             if len(self._by_key[key]) < _KEPT:
                 self._by_key[key].append(mention)
-        for q in mention.quantities:
-            self._by_value.setdefault((q.value, q.unit), mention)
+        for v in mention.values:
+            self._by_value.setdefault((v.amount, v.unit), mention)
 
     def written(self, sentence: str) -> str:
         """The sentence with each value that the texts have in another notation written as there."""
         parts, at = [], 0
-        for mention in find_specifics(sentence):
-            if mention.kind not in ("number", "date") or mention.start < at:
-                continue
+        for mention in find_values(sentence):
             said = sentence[mention.start : mention.end]
             other = None if said.casefold() in self._said else self._equal(mention)
             if other is not None:
@@ -55,16 +52,14 @@ class Notation:
             for other in self._by_key.get(key, ()):
                 if _are_equal(mention, other):
                     return other
-        found = (
-            self._quantities.said_by(q, mention.bound) for q in mention.quantities if mention.bound in ("", "about")
-        )
+        found = (self._values.said_by(v, mention.bound) for v in mention.values if mention.bound in ("", "about"))
         value = next((pair for pair in found if pair is not None), None)
         return None if value is None else self._by_value[value]
 
 
 def _are_equal(one: Mention, other: Mention) -> bool:
     """Whether each says the other: a year alone says no day, and "5" no "5 km"."""
-    bases, others = ({q.base for q in m.quantities} for m in (one, other))
+    bases, others = ({v.base for v in m.values} - POINTS for m in (one, other))
     return (
         (bases == others or not bases.isdisjoint(others)) and one.stands_in(other.gives) and other.stands_in(one.gives)
     )

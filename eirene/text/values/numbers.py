@@ -9,11 +9,12 @@ import re
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from fractions import Fraction
+from itertools import zip_longest
 
-from eirene.text.specifics.mention import Mention
-from eirene.text.specifics.number_words import SCALES, WordNumber, word_numbers
-from eirene.text.specifics.quantity import Quantity, bound_before, quantity
-from eirene.text.specifics.units import UNITS, in_base, size_of, unit_at
+from eirene.text.values.mention import Mention
+from eirene.text.values.number_words import SCALES, WordNumber, word_numbers
+from eirene.text.values.units import UNITS, in_base, size_of, unit_at
+from eirene.text.values.value import bound_before, point, value_of
 
 # Letters with which a figure makes a code ("A4", "4G"); those of other scripts may stand next to a number of its own.
 _CASED = r"A-Za-z\u00aa\u00b5\u00ba\u00c0-\u058f\u1e00-\u1fff"
@@ -50,6 +51,13 @@ _SPAN_OF_YEARS = re.compile(r"(?<!\d)(\d\d)\d\d[-\u2013/]$")  # "1992-93"
 _RANGE = re.compile(r"\s?(?:[-\u2013]|to|and|or)\s?(?:US)?[$£€¥₹]?\d[\d.,]{0,12}")
 _SEPARATORS = str.maketrans("\u066b\u066c", ".,")
 """Arabic's decimal and thousands separators."""
+_CLOCK = re.compile(r"([01]?\d|2[0-4])\.([0-5]\d)")
+ROMAN = re.compile(
+    r"(?<![\w.'’-])(?=[IVX]{2,}(?!\w)|[MDCLXVI]{4,}(?!\w))"
+    r"M{0,3}(?:CM|CD|D?C{0,3})(?:XC|XL|L?X{0,3})(?:IX|IV|V?I{0,3})(?!\w)"
+)
+"""Roman numerals: short ones of the letters that are hardly another word."""
+_ROMAN_DIGITS = {"I": 1, "V": 5, "X": 10, "L": 50, "C": 100, "D": 500, "M": 1000}
 _LONGEST = 24
 """Most characters of a figure that is read as a value; a longer one is compared as it is written."""
 
@@ -69,6 +77,10 @@ def find_numbers(text: str, *, words: bool = True) -> Iterator[Mention]:
         return
     for found in word_numbers(text):
         yield _worded(text, found)
+    for roman in ROMAN.finditer(text):
+        digits = [_ROMAN_DIGITS[letter] for letter in roman.group()]
+        amount = sum(-n if n < then else n for n, then in zip_longest(digits, digits[1:], fillvalue=0))
+        yield _mention(text, roman.start(), roman.end(), [Fraction(amount)])
     for one in _AND_MORE.finditer(text):  # "an hour and a half", "an hour and 45 minutes"
         more = Fraction(1, 2) if one.group(2) else Fraction(1, 4) if one.group(3) else Fraction(0)
         end = one.end() if more else one.end(1)
@@ -88,15 +100,14 @@ def joined(text: str, mentions: Sequence[Mention]) -> tuple[Mention, ...]:
 
 
 def _joined(text: str, first: Mention, then: Mention) -> Mention | None:
-    if len(first.quantities) != 1 or len(then.quantities) != 1 or not _BETWEEN.fullmatch(text, first.end, then.start):
+    if len(first.values) != 1 or len(then.values) != 1 or not _BETWEEN.fullmatch(text, first.end, then.start):
         return None
-    (big,), (small,) = first.quantities, then.quantities
-    if not big.base or big.base != small.base or size_of(big.unit) <= size_of(small.unit) or big.value <= small.value:
+    (big,), (small,) = first.values, then.values
+    if not big.base or big.base != small.base or size_of(big.unit) <= size_of(small.unit) or big.amount <= small.amount:
         return None
-    value = big.value + small.value
-    key = f"n:{value} {big.base}"
-    held = Quantity(value, big.base, small.unit, small.slack)
-    return replace(first, end=then.end, asks=(frozenset([key]),), gives=frozenset([key]), quantities=(held,))
+    whole = replace(small, amount=big.amount + small.amount)
+    key = frozenset([f"n:{whole.amount} {big.base}"])
+    return replace(first, end=then.end, asks=(key,), gives=key, values=(whole,))
 
 
 def number_keys(value: Fraction, unit: str = "") -> frozenset[str]:
@@ -107,10 +118,14 @@ def number_keys(value: Fraction, unit: str = "") -> frozenset[str]:
         keys.add(f"f:{value / 100}")
     elif 0 < value < 1:
         keys.add(f"f:{value}")
-    if unit in ("", "year") and value.denominator == 1 and _YEARS_FROM <= value <= _YEARS_TO:
+    if unit in ("", "year") and _is_year(value):
         keys |= {f"decade:{value // 10}", f"century:{(value - 1) // 100 + 1}"}
     keys |= {f"many:{scale}" for scale in SCALES.values() if scale <= value < scale * 1000 and not unit}
     return frozenset(keys)
+
+
+def _is_year(value: Fraction) -> bool:
+    return value.denominator == 1 and _YEARS_FROM <= value <= _YEARS_TO
 
 
 def _with_unit(value: Fraction, unit: str) -> str:
@@ -216,10 +231,14 @@ def _mention(
     pairs = [(value, unit) for value in values for unit in units or ("",)]
     gives = frozenset().union(*(number_keys(*pair) for pair in pairs))
     asks = frozenset().union(*(_asks(*pair) for pair in pairs))
-    held = tuple(quantity(*pair, is_scaled=is_scaled) for pair in pairs)
+    held = tuple(value_of(*pair, is_scaled=is_scaled) for pair in pairs)
     if not units and 0 < values[0] < 1 and not _DECIMAL.match(text, start):
-        held = (quantity(values[0], "fraction"),)
-    return Mention("number", start, end, (asks,), gives, quantities=held, bound=bound_before(text, start))
+        held = (value_of(values[0], "fraction"),)
+    elif not units and end - start == 4 and _is_year(values[0]):
+        held = (*held, point("year", int(values[0])))
+    if not units and (clock := _CLOCK.fullmatch(text, start, end)):  # "Start: 19.30"
+        gives |= {f"time:{60 * (int(clock.group(1)) % 24) + int(clock.group(2))}"}
+    return Mention("number", start, end, (asks,), gives, values=held, bound=bound_before(text, start))
 
 
 def _worded(text: str, found: WordNumber) -> Mention:

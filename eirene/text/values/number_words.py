@@ -1,4 +1,4 @@
-"""Number words of a text: "one hundred and twenty-three", "half a million", "two thirds", "third", "twice"."""
+"""Number words of a text: "one hundred and twenty-three", "a quarter of a million", "two thirds", "third", "twice"."""
 
 from __future__ import annotations
 
@@ -6,6 +6,7 @@ import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
+from itertools import zip_longest
 
 _UNITS = """
     zero one two three four five six seven eight nine ten eleven twelve thirteen fourteen fifteen sixteen seventeen
@@ -37,7 +38,7 @@ _TIMES = {"twice": 2, "thrice": 3}
 _VAGUE = {f"{word}s": value for word, value in SCALES.items()}
 _ALL = sorted({*SMALL, *SCALES, *ORDINALS, *_PARTS, *_TIMES, *_VAGUE}, key=len, reverse=True)
 _WORD = re.compile(r"(?<![\w])(?:" + "|".join(_ALL) + r")(?!\w)", re.IGNORECASE)
-_GAP = re.compile(r"(?:\s{1,3}|-|\s?-\s?)(?:and\s(?:a\s)?|a\s)?$", re.IGNORECASE)
+_GAP = re.compile(r"(?:\s{1,3}|-|\s?-\s?)(?:(?:and|of)\s(?:a\s)?|a\s)?", re.IGNORECASE)
 _ARTICLE = re.compile(r"(?<!\w)an?\s{1,3}$", re.IGNORECASE)
 _OF = re.compile(r"[\s-]{1,3}(?:of|an?|the|as|less|more)\b", re.IGNORECASE)
 _PLAIN = frozenset(["zero", "one", "two", "first", "second"])
@@ -55,70 +56,59 @@ class WordNumber:
     is_plain: bool = False
 
 
-@dataclass(slots=True)
-class _NumberWord:
-    word: str
-    start: int
-    end: int
-
-
 def word_numbers(text: str) -> Iterator[WordNumber]:
     """The numbers of a text that are written in words, in order."""
-    run: list[_NumberWord] = []
+    run: list[re.Match[str]] = []
     for match in _WORD.finditer(text):
-        token = _NumberWord(match.group().lower(), match.start(), match.end())
-        if run and not (_joins(text[run[-1].end : token.start]) and _extends(run, token.word)):
+        if run and not _extends(text, run[-1], match):
             yield from _read(text, run)
             run = []
-        run.append(token)
+        run.append(match)
     if run:
         yield from _read(text, run)
 
 
-def _joins(gap: str) -> bool:
-    return len(gap) <= 8 and _GAP.match(gap) is not None
-
-
-def _extends(run: Sequence[_NumberWord], word: str) -> bool:
+def _extends(text: str, before: re.Match[str], match: re.Match[str]) -> bool:
     """Whether a word goes on with the number before it: "twenty five" and "two hundred", not "two three"."""
-    last = run[-1].word
+    last, word = before.group().lower(), match.group().lower()
+    if match.start() - before.end() > 8 or not _GAP.fullmatch(text, before.end(), match.start()):
+        return False
+    if "of" in text[before.end() : match.start()].lower():
+        return word in SCALES and last in _PARTS
     if word in SCALES:
         return last in SMALL or last in SCALES or last == "half"
     if last in SCALES:
         return word in SMALL or word in ORDINALS or word == "half"
-    if last in SMALL:
-        tens = SMALL[last] >= 20
-        is_part = word in _PARTS and word not in ORDINALS
-        below = SMALL.get(word, ORDINALS.get(word, 10))
-        return is_part or (tens and 0 < below < 10) or (10 <= SMALL[last] <= 20 and SMALL.get(word, 0) >= 20)
-    return False
+    if last not in SMALL:
+        return False
+    tens, below = SMALL[last] >= 20, SMALL.get(word, ORDINALS.get(word, 10))
+    is_part = word in _PARTS and word not in ORDINALS
+    return is_part or (tens and 0 < below < 10) or (10 <= SMALL[last] <= 20 and SMALL.get(word, 0) >= 20)
 
 
-def _read(text: str, run: Sequence[_NumberWord]) -> Iterator[WordNumber]:
+def _read(text: str, run: Sequence[re.Match[str]]) -> Iterator[WordNumber]:
     """The number that a run of words is, if it is one."""
-    first, last = run[0], run[-1]
-    start, end = first.start, last.end
+    start, end = run[0].start(), run[-1].end()
     article = _ARTICLE.search(text, max(0, start - 5), start)
-    words = [token.word for token in run]
-    if len(run) == 1 and first.word in _VAGUE:
-        yield WordNumber(start, end, Fraction(_VAGUE[first.word]), is_vague=True)
+    words = [match.group().lower() for match in run]
+    first, last, is_alone = words[0], words[-1], len(run) == 1
+    if is_alone and first in _VAGUE:
+        yield WordNumber(start, end, Fraction(_VAGUE[first]), is_vague=True)
         return
-    if first.word in SCALES and not article:
-        return  # the end of "1.5 million"
-    if first.word in SCALES and article:
+    if first in SCALES:
+        if not article:
+            return  # the end of "1.5 million"
         start = article.start()
-    if last.word in _PARTS and (len(run) > 1 or first.word not in ORDINALS or (article and _OF.match(text, end))):
-        is_more = "and" in text[run[-2].end : last.start].lower() if len(run) > 1 else False
-        value = _with_part(words, is_more=is_more)
-        if value is not None and (last.word not in ("quarter", "quarters") or len(run) > 1 or article):
-            yield WordNumber(start, end, value)
+    if last in _PARTS and (not is_alone or first not in ORDINALS or (article and _OF.match(text, end))):
+        is_more = not is_alone and "and" in text[run[-2].end() : run[-1].start()].lower()
+        if last not in ("quarter", "quarters") or not is_alone or article:
+            yield WordNumber(start, end, _with_part(words, is_more=is_more))
         return
-    yield WordNumber(
-        start, end, _value(words), is_ordinal=last.word in ORDINALS, is_plain=len(run) == 1 and first.word in _PLAIN
-    )
+    is_ordinal, is_plain = last in ORDINALS, is_alone and first in _PLAIN
+    yield WordNumber(start, end, _value(words), is_ordinal, is_plain=is_plain)
 
 
-def _with_part(words: Sequence[str], *, is_more: bool) -> Fraction | None:
+def _with_part(words: Sequence[str], *, is_more: bool) -> Fraction:
     """ "two thirds", "half"; `is_more`: "one and a half", "two and a quarter"."""
     part = _PARTS[words[-1]]
     if len(words) == 1:
@@ -129,11 +119,12 @@ def _with_part(words: Sequence[str], *, is_more: bool) -> Fraction | None:
 
 def _value(words: Sequence[str]) -> Fraction:
     total = current = Fraction(0)
-    for word in words:
+    for word, then in zip_longest(words, words[1:], fillvalue=""):
         if word in _TIMES:
             current = Fraction(_TIMES[word])
-        elif word == "half":
-            current += Fraction(1, 2)
+        elif word in _PARTS and then in SCALES:  # "two and a half million", "three quarters of a million"
+            part = Fraction(1, _PARTS[word])
+            current = current + part if word == "half" else (current or 1) * part
         elif word in SCALES:
             scale = SCALES[word]
             if scale in (100, 12):

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from eirene.text.specifics.notation import Notation
+from eirene.text.values.notation import Notation
 
 GIVEN = (
     "The rope is 18 m long and costs USD 4,000. The shop, opened on 1974-05-12, closes at 19:00. "

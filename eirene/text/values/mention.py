@@ -10,7 +10,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Literal
 
-from eirene.text.specifics.quantity import Bound, Quantities, Quantity
+from eirene.text.values.value import Bound, Value, Values
 
 MentionKind = Literal["number", "date", "name", "quotation", "address", "authority"]
 
@@ -21,7 +21,7 @@ class Mention:
     the keys that it puts into its own text.
 
     `is_weak`: too plain to count alone ("one", "first"; a capital at a sentence start), though it may be exchanged.
-    `quantities`: what it may be as a value with a unit, and `bound` how it is said ("about 1,500", "over 2 km").
+    `values`: what a number, date or time may be, and `bound` how it is said ("about 1,500", "over 2 km").
     """
 
     kind: MentionKind
@@ -30,18 +30,18 @@ class Mention:
     asks: tuple[frozenset[str], ...]
     gives: frozenset[str] = frozenset()
     is_weak: bool = False
-    quantities: tuple[Quantity, ...] = ()
+    values: tuple[Value, ...] = ()
     bound: Bound = ""
 
-    def stands_in(self, keys: frozenset[str], quantities: Quantities | None = None) -> bool:
-        """Whether keys meet each of `asks`, or a quantity is said by it; never where there is nothing to ask for."""
+    def stands_in(self, keys: frozenset[str], values: Values | None = None) -> bool:
+        """Whether keys meet each of `asks`, or a value is said by it; never where there is nothing to ask for."""
         if self.asks and all(not wanted.isdisjoint(keys) for wanted in self.asks):
             return True
-        return quantities is not None and any(quantities.said_by(q, self.bound) for q in self.quantities)
+        return values is not None and any(values.said_by(v, self.bound) for v in self.values)
 
     def is_same(self, other: Mention) -> bool:
         """Whether one says no more than the other: "May 2019" and "12 May 2019", "5 km" and "5,000 metres"."""
-        if other.quantities and self.stands_in(frozenset(), Quantities(other.quantities)):
+        if other.values and self.stands_in(frozenset(), Values(other.values)):
             return True
         there, here = self.stands_in(other.gives), other.stands_in(self.gives)
         return there and here if len(self.asks) == len(other.asks) else there or here

@@ -1,0 +1,369 @@
+"""Derived values: numbers of a sentence that follow from those of given texts, and so stand for none of these.
+
+A sum, difference, product, quotient, share, mean, change in percent, limit, time between two years, days or hours,
+number of things listed. It is told by trying. Where much is given something fits by chance: so it is a ground for
+leaving a value alone, and none for calling it right.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from datetime import date
+from functools import cached_property
+
+import numpy as np
+from numpy.typing import NDArray
+
+from eirene.text.sentences import split_sentences
+from eirene.text.values.mention import Mention
+from eirene.text.values.reading import ValueIndex, find_values, value_index
+from eirene.text.values.units import size_of
+from eirene.text.values.value import POINTS, Bound
+from eirene.text.words import stems
+
+_MOST_VALUES = 40
+"""Given values that are tried, those of the sentences with most words in common first."""
+_LONGEST_RUN = 6
+"""Values in a row that are added up."""
+_LONGEST = 1000
+"""Characters of a sentence that are read."""
+_ROUNDED = 0.05
+_PERCENT_ROUNDED = 0.5
+_FAR, _NEAR = 10.0, 2.0
+"""How many times a limit ("over 100") may be passed; and that of a few values, which hardly fits by chance."""
+_DAY, _MONTH = 86_400.0, 30.44
+_LEFT_OUT = re.compile(
+    r"\s?(?:[,.;:)]|\Z|(?:and|or|on|in|at|to|from|for|per|a|the)\b|[a-z]+\s(?:and|or)\b|[a-z]+,)", re.I
+)
+_UNTIL = re.compile(r"\s?(?:to|and|until|till|or|[-\u2013,])\s?", re.IGNORECASE)
+_LISTED = re.compile(r"[,;]\s(?:(?:and|or)\s)?|\s(?:and|or)\s", re.IGNORECASE)
+_NOT_OF_BARE = {"month", "s", "celsius", *POINTS}
+"""Units that no two numbers without a unit make."""
+_REACH = {"year": 50.0, "day": 180.0, "clock": 43_200.0}
+"""How far from a point in time another one might be as well; of other values half and double."""
+_STEPS = {"clock": 900.0}
+_MOST_LISTED = 12
+_MULTIPLES = {"doubl": 2.0, "tripl": 3.0, "quadrupl": 4.0, "halv": 0.5}
+_MULTIPLIED = re.compile(r"\b(doubl|tripl|quadrupl|halv)(?:e|es|ed|ing)\b", re.IGNORECASE)
+_PERIODS = {
+    re.compile(rf"\b(?:{words})", re.IGNORECASE): days
+    for words, days in {
+        "year|annual": 365.0, "quarter": 91.0, "month": 30.0, "week": 7.0, r"days?\b|daily\b|nights?\b": 1.0,
+        "hour": 1 / 24, "minute": 1 / 1440,
+    }.items()
+}  # fmt: skip
+"""Periods that a sentence may speak of, in days."""
+_MOST_OFTEN = 366
+"""How often a period goes into another one that the given sentences do not name."""
+_PARTS = {
+    re.compile(rf"\b(?:{words})\b", re.IGNORECASE): often
+    for words, often in {
+        r"half|halv\w+": 0.5,
+        r"(?:a|one)\s+third": 1 / 3,
+        r"twice|doubl\w+": 2.0,
+        r"tripl\w+": 3.0,
+    }.items()
+}
+"""Parts and multiples of what is given ("for half of it")."""
+_CUES = tuple(
+    (way, re.compile(rf"\b(?:{words})\b", re.IGNORECASE))
+    for way, words in (
+        ("sum", "in (?:all|total)|total(?:s|ed|led)?|altogether|together|combined|overall|sum|all told|both|adds? up"),
+        ("difference", r"\w+er than|(?:more|less|fewer) \w+ than|more|less|fewer|difference|left|leaves|remain\w*|rest|"
+         r"drop\w*|f[ae]ll|fallen|r[iou]se\w*|gr[eo]w\w*|in-?creas\w+|de-?creas\w+|lost|loses?|sav\w+|gain\w*|cut|older|"
+         "younger|surplus|profit|loss|up|down|by"),
+        ("mean", "average|averages|averaged|mean|per|each|every|apiece|an?"),
+        ("time", r"years?|months?|weeks?|days?|nights?|hours?|minutes?|decades?|centur(?:y|ies)|old|aged?|was|were|turn\w*|anniversary"),
+        ("percent", r"percent|per cent|half|third|quarter|fifth|tenth|share|twice|times|doubl\w+"),
+    )
+)  # fmt: skip
+"""Words that say which way a value is made."""
+Floats = NDArray[np.float64]
+
+
+@dataclass(frozen=True, slots=True)
+class _Amount:
+    """A value in its base unit; `room`: how far off it may be as said. `own`: it stands in the sentence alone."""
+
+    value: float
+    unit: str
+    room: float = 0.0
+    own: bool = False
+
+
+def derivable(sentence: str, passages: Sequence[str]) -> bool:
+    """Whether each number, date and time of a sentence stands in the passages or follows from theirs, one of them in
+    another notation at the least. False for a sentence of more than 1,000 characters.
+
+    Examples:
+        >>> derivable("That is 300 in all.", ["One box holds 100 nails, the other 200."])
+        True
+        >>> derivable("That is 310 in all.", ["One box holds 100 nails, the other 200."])
+        False
+    """
+    return Derivations(passages).has(sentence)
+
+
+class Derivations:
+    """What follows from the values of some passages. What is made of these is made once."""
+
+    def __init__(self, passages: Sequence[str]) -> None:
+        self._passages = passages
+
+    def has(self, sentence: str) -> bool:
+        """`derivable`, for these passages."""
+        return self.chance(sentence) is not None
+
+    def chance(self, sentence: str) -> float | None:
+        """How likely other values in the place of a sentence's would follow as well, in [0, 1]; None where it has none
+        that is derived. 0 where they are given, in another notation."""
+        if len(sentence) > _LONGEST:
+            return None
+        new = [m for m in find_values(sentence) if not m.is_weak]
+        new = [m for m in new if sentence[m.start : m.end].casefold() not in self._written]
+        multiples = [_MULTIPLES[m.group(1).lower()] for m in _MULTIPLIED.finditer(sentence)]
+        if not new and not multiples:
+            return None
+        unheld = [m for m in new if not any(index.holds(m) for index in self._indexes)]
+        if not unheld and not multiples:
+            return 0.0
+        given = _Given(sentence, self._nearest(sentence))
+        chances = [given.chance(m) for m in unheld]
+        chances += [given.chance_of(_Amount(n, "times", n / 10)) for n in multiples]
+        return None if None in chances else max(c for c in chances if c is not None)
+
+    @cached_property
+    def _indexes(self) -> list[ValueIndex]:
+        return [value_index(text) for text in self._passages]
+
+    @cached_property
+    def _written(self) -> frozenset[str]:
+        """The passages' values as they are written."""
+        return frozenset(index.said(m) for index in self._indexes for m in index.mentions)
+
+    @cached_property
+    def _sentences(self) -> dict[str, frozenset[str]]:
+        """The passages' sentences with their words."""
+        texts = (s.text[:_LONGEST] for passage in self._passages for s in split_sentences(passage))
+        return {text: frozenset(stems(text)) for text in texts if any(map(str.isalnum, text))}
+
+    def _nearest(self, sentence: str) -> list[str]:
+        """The sentences, those with most of a sentence's words first."""
+        own = frozenset(stems(sentence))
+        return sorted(self._sentences, key=lambda text: -len(own & self._sentences[text]))
+
+
+def _read(text: str, *, own: bool = False) -> list[_Amount]:
+    """The values of a text in reading order."""
+    mentions = find_values(text)
+    years = [int(v.amount) for m in mentions for v in m.values if v.base == "year"]
+    found: list[_Amount] = []
+    unit = ""
+    for n, mention in enumerate(mentions):
+        here = _amounts(mention, years, own=own)
+        if here and here[0].unit:
+            unit = here[0].unit
+        elif here and unit and unit not in _NOT_OF_BARE and _LEFT_OUT.match(text, mention.end):
+            here = [_Amount(here[0].value, unit, own=own), *here]  # "18 km on Friday, 24 on Saturday"
+        then = _amounts(mentions[n + 1], years) if n + 1 < len(mentions) else []
+        is_until = here and then and _UNTIL.fullmatch(text, mention.end, mentions[n + 1].start)
+        if is_until and then[0].unit == "day" and not here[0].unit and here[0].value <= 31:
+            month_begins = date.fromordinal(int(then[0].value)).replace(day=1).toordinal()
+            here = [_Amount(month_begins + here[0].value - 1, "day", own=own)]  # "3 to 5 June"
+        found += here
+    return found
+
+
+def _amounts(mention: Mention, years: Sequence[int], *, own: bool = False) -> list[_Amount]:
+    """The values that a mention may be; a point in time is nothing else. A day without a year is of the first one
+    that is named."""
+    points = [v for v in mention.values if v.base in POINTS]
+    found = []
+    for v in points or mention.values:
+        value, room = float(v.amount), 0.0 if points else float(v.slack)
+        if v.unit == "no year" and years:
+            value = date.fromordinal(int(value)).replace(year=years[0]).toordinal()
+        if not points:
+            room = min(room, _PERCENT_ROUNDED if v.base == "percent" else abs(value) * _ROUNDED)
+        found.append(_Amount(value, v.base, room, own))
+    return found
+
+
+def _as_written(text: str) -> Iterator[_Amount]:
+    """The values of a text without their units: 30 where it says "30 days", for what is "each day"."""
+    for mention in find_values(text):
+        yield from (_Amount(float(v.amount / size_of(v.unit)), "") for v in mention.values if v.unit != v.base)
+
+
+class _Given:
+    """The values of given sentences, of the first ones as many as are tried, and what can be made of them."""
+
+    def __init__(self, sentence: str, given: Sequence[str]) -> None:
+        runs: list[list[_Amount]] = []
+        self._counts: set[int] = set()
+        bare: list[_Amount] = []
+        for text in given:
+            if (room := _MOST_VALUES - sum(map(len, runs))) <= 0:
+                break
+            runs.append(_read(text)[:room])
+            bare += _as_written(text)
+            self._counts.add(len(_LISTED.split(text)))
+        plain = [v for run in runs for v in run]
+        sums = [*_sums(plain), *(v for run in runs for v in _sums(run))]
+        times = [
+            *_times_each(sentence, " ".join(given[:2])),
+            *(n for words, n in _PARTS.items() if words.search(sentence)),
+        ]
+        own = _read(sentence, own=True)
+        self._whole = [v for run in runs for v in _sums(run, whole=True)]
+        self._cued = {way for way, words in _CUES if words.search(sentence)}
+        self._given = list(dict.fromkeys([*plain, *bare[:_MOST_VALUES], *own]))
+        self._plain = list(dict.fromkeys([*plain, *sums]))
+        more = [_Amount(v.value * n, v.unit) for v in plain if v.unit not in POINTS for n in times]
+        more += [_Amount(n, "") for n in times]
+        self._every = list(dict.fromkeys([*self._plain, *more, *bare[:_MOST_VALUES], *own]))
+
+    def chance(self, mention: Mention) -> float | None:
+        """`Derivations.chance` for a value of a sentence."""
+        values = _amounts(mention, ())
+        values = [v for v in values if v.unit == "day"] or values
+        if mention.bound in ("over", "under"):
+            return self._beyond(values, mention.bound)
+        rough = _ROUNDED if mention.bound == "about" else 0.0
+        said = [_Amount(v.value, v.unit, max(v.room, abs(v.value) * rough)) for v in values]
+        counts = (float(v.amount / size_of(v.unit)) for v in mention.values)
+        is_count = any(n in self._counts and n <= _MOST_LISTED for n in counts)
+        found = [self.chance_of(v) for v in said] + [min(1.0, len(self._counts) / _MOST_LISTED) if is_count else None]
+        return min((chance for chance in found if chance is not None), default=None)
+
+    def _beyond(self, limits: Sequence[_Amount], bound: Bound) -> float | None:
+        """The same for a limit: of a few values that it might be of, one that is not far hardly fits by chance."""
+        found = None
+        for limit in limits:
+            alike = {v.value for v in self._plain if _alike(limit, v)}
+            ways = {"given": alike}
+            ways |= {
+                way: {*made.tolist()}
+                for way, made in _made(self._given, limit.unit)
+                if way in {"sum", "time"} & self._cued
+            }
+            for way, values in ways.items():
+                near = [v for v in values if _within(limit.value, bound, v, _NEAR)]
+                if near:
+                    found = min(found or 1.0, 0.15 * len(values))
+                elif way == "given" and any(_within(limit.value, bound, v, _FAR) for v in values):
+                    found = found or 1.0
+        return found
+
+    def chance_of(self, wanted: _Amount) -> float | None:
+        """`Derivations.chance` for a value: of the given values alone, else of their sums and multiples, too."""
+        if any(_is_same(v, wanted) for v in self._whole):
+            return min(1.0, 0.1 * len(self._whole))
+        found = (self._chance(wanted, values) for values in (self._given, self._every))
+        return next((chance for chance in found if chance is not None), None)
+
+    def _chance(self, wanted: _Amount, values: Sequence[_Amount]) -> float | None:
+        """How much of what a value might be can be made of some values, if it can; in the way that the sentence
+        names, if it names one."""
+        value, step = wanted.value, 2 * wanted.room or _STEPS.get(wanted.unit, 1.0)
+        others = [v for v in values if (v.value, v.unit) != (value, wanted.unit)]
+        given = np.array([v.value for v in self._plain if _alike(wanted, v)])
+        ways = [("given", given), *_made(others, wanted.unit)]
+        fitting = {way for way, made in ways if (np.abs(made - value) <= wanted.room + 1e-9).any()}
+        if not fitting:
+            return None
+        cued = fitting & self._cued
+        made = np.concatenate([made for way, made in ways if not cued or way in cued])
+        reach = _REACH.get(wanted.unit)
+        low, high = (value - reach, value + reach) if reach else sorted((value / 2, value * 2))
+        near = made[(made >= low) & (made <= high)]
+        return float(min(1.0, len(np.unique(np.round(near / step))) * step / max(high - low, step)))
+
+
+def _times_each(sentence: str, given: str) -> list[float]:
+    """How often one period goes into another: of the one that a sentence names and the one that the given text does,
+    or might."""
+    named, there = ([n for words, n in _PERIODS.items() if words.search(text)] for text in (sentence, given))
+    pairs = [(a, b) for a in named for b in there if a != b]
+    return [float(round(max(a, b) / min(a, b))) for a, b in pairs] or [
+        float(round(max(a, b) / min(a, b)))
+        for a in named
+        for b in _PERIODS.values()
+        if a != b and max(a, b) <= _MOST_OFTEN * min(a, b)
+    ]
+
+
+def _alike(a: _Amount, b: _Amount) -> bool:
+    return a.unit == b.unit or (not {a.unit, b.unit} & POINTS and not (a.unit and b.unit))
+
+
+def _is_same(a: _Amount, b: _Amount) -> bool:
+    return _alike(a, b) and abs(a.value - b.value) <= b.room + 1e-9
+
+
+def _within(limit: float, bound: Bound, given: float, far: float) -> bool:
+    low, high = (limit, limit * far) if bound == "over" else (limit / far, limit)
+    return bool(low <= given <= high)
+
+
+def _sums(values: Sequence[_Amount], *, whole: bool = False) -> Iterator[_Amount]:
+    """Sums of values of one unit in a row, and their means; of all of them, `whole`."""
+    for unit in dict.fromkeys(v.unit for v in values if v.unit not in POINTS):
+        same = [v.value for v in values if v.unit == unit]
+        for i in range(1 if whole else len(same)):
+            first = len(same) if whole else i + 2
+            for j in range(max(first, 2), min(len(same), i + _LONGEST_RUN) + 1):
+                yield _Amount(sum(same[i:j]), unit)
+                yield _Amount(sum(same[i:j]) / (j - i), unit)
+
+
+def _made(values: Sequence[_Amount], unit: str) -> Iterator[tuple[str, Floats]]:
+    """What two values make, one of which is given, where the result is of a unit, or may be; with the way."""
+    if not values:
+        return
+    units, own = np.array([v.unit for v in values]), np.array([v.own for v in values])
+    a, b = (np.array([v.value for v in values]).reshape(shape) for shape in ((-1, 1), (1, -1)))
+    ua, ub = units.reshape(-1, 1), units.reshape(1, -1)
+    codes = np.unique(units, return_inverse=True)[1]
+    given = ~(own.reshape(-1, 1) & own.reshape(1, -1))
+    like = given & (codes.reshape(-1, 1) == codes.reshape(1, -1))
+    fits = (ua == unit) | (ub == unit) | (unit == "")
+    if unit not in _NOT_OF_BARE:
+        fits = fits | ((ua == "") & (ub == ""))
+    fits = fits & given
+    over = np.divide(a, b, out=np.full((len(values), len(values)), np.nan), where=b != 0)
+    summed = like & ((ua == unit) | (unit == "") | ((ua == "") & (unit not in _NOT_OF_BARE)))
+    yield from (("sum", (a + b)[summed]), ("difference", (a - b)[summed]), ("product", (a * b)[fits]))
+    if unit in ("m2", "m3"):
+        yield "product", (a * b)[(ua == "m") & (ub == {"m2": "m", "m3": "m2"}[unit]) & given]
+    shares = given & (ub == "percent") & ((ua == unit) | (unit == "") | (ua == ""))
+    yield from (("percent", x[shares] / 100) for x in (a * b, a * (100 - b), a * (100 + b)))
+    if unit in ("", "times"):
+        yield from (("percent", x[like]) for x in (over, over - 1, 1 - over))
+    if unit not in ("percent", "times"):
+        yield "mean", over[fits]
+    if unit == "percent":
+        yield from (("percent", 100 * x[like]) for x in (over, over - 1, 1 - over))
+        yield "percent", 100 - a[ua == "percent"]
+    yield from (("time", x) for x in _times_between(a, b, ua, ub, unit, given))
+
+
+def _times_between(
+    a: Floats, b: Floats, ua: NDArray[np.str_], ub: NDArray[np.str_], unit: str, given: NDArray[np.bool_]
+) -> Iterator[Floats]:
+    """Years, days or hours between two points, with and without the last one; a year some years after another."""
+    years, days, clock = ((a - b)[given & (ua == base) & (ub == base)] for base in ("year", "day", "clock"))
+    if unit in ("", "month"):
+        months = 12.0 if unit else 1.0
+        yield from (years * months, (years - 1) * months, (years + 1) * months)
+        yield np.round(days / _MONTH)
+    if unit in ("", "s"):
+        day = _DAY if unit else 1.0
+        yield from (days * day, (days + 1) * day, clock % _DAY if unit else clock % _DAY / 3600)
+    if unit == "year":
+        later = given & (ua == "year") & (ub == "month")
+        yield from ((a + b / 12)[later], (a - b / 12)[later])
+        bare = given & (ua == "year") & (ub == "") & (b < 1000)
+        yield from ((a + b)[bare], (a - b)[bare], (a + b)[bare] - 1)
