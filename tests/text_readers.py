@@ -43,7 +43,7 @@ from eirene.text.english import Decapitalizer, as_sentence, is_english, is_state
 from eirene.text.language import language_of
 from eirene.text.refusals import is_refusal
 from eirene.text.sentences import split_sentences
-from eirene.text.values.derived import derivable
+from eirene.text.values.derived import Derivations
 from eirene.text.values.notation import Notation
 from eirene.text.words import content_words
 from eirene.verification.context import Rarity, pieces_of
@@ -101,7 +101,7 @@ def _published(text: str) -> object:
 
 
 def _values(text: str) -> object:
-    return derivable(text[:900], [text]), Notation([text]).written(text)
+    return Derivations([text]).chance(text[:900]), Notation([text]).written(text)
 
 
 def _verbatim(text: str) -> object:

@@ -18,6 +18,7 @@ from eirene.text.matching import BoundedMatcher
 from eirene.text.polarity.antonyms import are_opposites, listed_opposites
 from eirene.text.specifics.index import find_specifics, keys_of
 from eirene.text.values.mention import Mention
+from eirene.text.values.notation import written_like
 from eirene.text.values.number_words import SMALL
 from eirene.text.words import STOP_WORDS, stem
 
@@ -56,15 +57,6 @@ def _is_vowel(text: str) -> bool:
 
 
 _VALUES = ("number", "date", "name")
-_YEAR = re.compile(r"(?<!\d)(?:1\d|20)\d\d(?!\d)")
-_DAY = re.compile(r"(?<!\d)\d{1,2}(?!\d)")
-_MONTH = re.compile(
-    r"\b(?:jan(?:uary)?|feb(?:ruary)?|mar(?:ch)?|apr(?:il)?|may|june?|july?|aug(?:ust)?|sept?(?:ember)?|oct(?:ober)?"
-    r"|nov(?:ember)?|dec(?:ember)?)\b",
-    re.IGNORECASE,
-)
-_PARTS = (_YEAR, _MONTH, _DAY)
-_ORDINAL = re.compile(r"\d(?:st|nd|rd|th)\b|(?:first|second|third|th|ieth)\b", re.IGNORECASE)
 _PEOPLE = ("ian", "ish", "ese", "ean", "can", "ench", "utch", "iard", "ans")
 _POSSESSIVE = ("'s", "’s")
 
@@ -99,12 +91,7 @@ def _in_place(sentence: str, old: Mention, given: str, new: Mention) -> Iterator
         return
     if new.kind == "name":
         return
-    if old.kind == "date" or new.kind == "date":
-        found = _dated(here, there)
-        same = old.kind == new.kind and found is None and _date_kind(old) == _date_kind(new) != "month"
-        text = there if same else found
-    else:
-        text = _written_as(here, there, new) if _are_alike(here, old, there, new) else None
+    text = written_like(here, old, there, new)
     if text and text != here:
         yield Proposal(old.start, old.end, text, "entity")
 
@@ -116,47 +103,6 @@ def _bare_name(text: str) -> str:
 def _is_people(name: str) -> bool:
     """Whether a name is written as an adjective ("Italian"), which takes no country's place."""
     return name.lower().endswith(_PEOPLE)
-
-
-def _dated(here: str, there: str) -> str | None:
-    """A date written as it was, with the other's year, month and day; None where these are not enough.
-
-    A day goes with its month; a year may stay.
-    """
-    found, at = here, []
-    for part in _PARTS:
-        mine, other = part.search(here), part.search(there)
-        if mine is None or (other is None and part is _YEAR):
-            continue
-        if other is None:
-            return None
-        at.append((mine.start(), mine.end(), other.group()))
-    for start, end, text in sorted(at, reverse=True):
-        found = found[:start] + text + found[end:]
-    return found if at else None
-
-
-def _written_as(here: str, there: str, number: Mention) -> str:
-    """A number in figures where the one before was, and without the capital of a sentence's first word."""
-    value = next((key[2:] for key in sorted(number.gives) if re.fullmatch(r"n:\d{1,9}", key)), None)
-    if here.isdecimal() and value is not None and not any(map(str.isdecimal, there)):
-        return value
-    return there[:1].lower() + there[1:] if here[:1].islower() and there[1:2].islower() else there
-
-
-def _date_kind(date: Mention) -> str:
-    """What a date tells first: a month, a weekday, a time, a decade, a century."""
-    return min(key.partition(":")[0] for keys in date.asks for key in keys)
-
-
-def _are_alike(here: str, old: Mention, there: str, new: Mention) -> bool:
-    """Whether two numbers are of one unit and one form, so that one can take the other's place in a sentence."""
-    forms = [(_units(m), bool(_ORDINAL.search(t)), bool(_YEAR.fullmatch(t))) for t, m in ((here, old), (there, new))]
-    return forms[0] == forms[1] and (bool(_units(old)) or ("n:1" in old.gives) == ("n:1" in new.gives))
-
-
-def _units(number: Mention) -> frozenset[str]:
-    return frozenset(key.partition(" ")[2] for key in number.gives if key.startswith("n:") and " " in key)
 
 
 _HYPHENATED = re.compile(r"[^\W\d_]+(?:-[^\W\d_]+)*")

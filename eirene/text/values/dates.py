@@ -23,13 +23,12 @@ _MONTHS = {name: n for n, name in enumerate(_MONTH_NAMES.split(), start=1)}
 _MONTHS |= {name[:3]: n for name, n in _MONTHS.items()} | {"sept": 9}
 _DAY_NAMES = "monday tuesday wednesday thursday friday saturday sunday"
 _DECADES = {f"{word[:-1]}ies": n // 10 for word, n in SMALL.items() if n >= 20}
-_MONTH = (
-    r"(?P<month>(?:January|February|March|April|May|June|July|August|September|October|November|December)\b"
-    r"|(?:Jan|Feb|Mar|Apr|Jun|Jul|Aug|Sept?|Oct|Nov|Dec)\b\.?)"
-)
+_NAMED = "|".join(name.title() for name in _MONTHS if len(name) > 4 or name in ("may", "june", "july"))
+_SHORT = "|".join(name.title() for name in _MONTHS if len(name) < 5 and name not in ("may", "june", "july"))
+MONTH = re.compile(rf"\b(?P<month>(?:{_NAMED})\b|(?:{_SHORT})\b\.?)")
+"""The name of a month."""
 _DAY = r"(?P<day>\d{1,2})(?:st|nd|rd|th)?"
 _YEAR = r"(?P<year>\d{4})(?![\d%])"
-_A_MONTH = re.compile(rf"(?<!\w)(?=[JFMASOND]){_MONTH}")
 _DAY_BEFORE = re.compile(rf"(?<!\w){_DAY}(?:\s|-|\sof\s)$")
 _AFTER_DAY = re.compile(rf"(?:,?\s|-){_YEAR}")
 _DAY_AFTER = re.compile(rf"\s(?:the\s)?{_DAY}(?![\w%:]|[.,]\d)(?:,?\s{_YEAR})?")
@@ -62,14 +61,14 @@ _HOUR = re.compile(rf"(?<![\w:.,])({_HOURS})(?P<half>)\s(?:o['’]clock\s)?(?:{_
 _NOON = re.compile(r"(?<!\w)(?:(noon|midday)|midnight)(?!\w)", re.IGNORECASE)
 _TIME = re.compile(
     r"(?<![\w:.,])(\d{1,2})(?:[:.]([0-5]\d))?\s?(?:(?P<half>[ap])(?:\.m\.?|m)(?!\w)|(?P<clock>o['’]clock))"
-    rf"|(?<![\w:.,])(?P<h>\d{{1,2}}):(?P<m>[0-5]\d)(?![\w:])(?:\s(?:{_PART_OF_DAY}))?",
+    rf"|(?<![\w:.,])(?P<h>\d{{1,2}}):(?P<m>[0-5]\d|0)(?![\w:])(?:\s(?:{_PART_OF_DAY}))?",
     re.IGNORECASE,
 )
 
 
 def find_dates(text: str) -> Iterator[Mention]:
     """The dates and times of a text, longer patterns first, so that of two that overlap the first is meant."""
-    for match in _A_MONTH.finditer(text):
+    for match in MONTH.finditer(text):
         yield from _named(text, match)
     for match in _ISO.finditer(text):
         year, month, day = map(int, match.groups())

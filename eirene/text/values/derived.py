@@ -45,8 +45,8 @@ _REACH = {"year": 50.0, "day": 180.0, "clock": 43_200.0}
 """How far from a point in time another one might be as well; of other values half and double."""
 _STEPS = {"clock": 900.0}
 _MOST_LISTED = 12
-_MULTIPLES = {"doubl": 2.0, "tripl": 3.0, "quadrupl": 4.0, "halv": 0.5}
-_MULTIPLIED = re.compile(r"\b(doubl|tripl|quadrupl|halv)(?:e|es|ed|ing)\b", re.IGNORECASE)
+_MULTIPLES = {"half": 0.5, "halv": 0.5, "third": 1 / 3, "twice": 2.0, "doubl": 2.0, "tripl": 3.0, "quadrupl": 4.0}
+_MULTIPLIED = re.compile(r"\b(halv|doubl|tripl|quadrupl)(?:e|es|ed|ing)\b", re.IGNORECASE)
 _PERIODS = {
     re.compile(rf"\b(?:{words})", re.IGNORECASE): days
     for words, days in {
@@ -56,26 +56,16 @@ _PERIODS = {
 }  # fmt: skip
 """Periods that a sentence may speak of, in days."""
 _MOST_OFTEN = 366
-"""How often a period goes into another one that the given sentences do not name."""
-_PARTS = {
-    re.compile(rf"\b(?:{words})\b", re.IGNORECASE): often
-    for words, often in {
-        r"half|halv\w+": 0.5,
-        r"(?:a|one)\s+third": 1 / 3,
-        r"twice|doubl\w+": 2.0,
-        r"tripl\w+": 3.0,
-    }.items()
-}
-"""Parts and multiples of what is given ("for half of it")."""
+"""How often a period goes into another one."""
 _CUES = tuple(
     (way, re.compile(rf"\b(?:{words})\b", re.IGNORECASE))
     for way, words in (
         ("sum", "in (?:all|total)|total(?:s|ed|led)?|altogether|together|combined|overall|sum|all told|both|adds? up"),
-        ("difference", r"\w+er than|(?:more|less|fewer) \w+ than|more|less|fewer|difference|left|leaves|remain\w*|rest|"
-         r"drop\w*|f[ae]ll|fallen|r[iou]se\w*|gr[eo]w\w*|in-?creas\w+|de-?creas\w+|lost|loses?|sav\w+|gain\w*|cut|older|"
-         "younger|surplus|profit|loss|up|down|by"),
-        ("mean", "average|averages|averaged|mean|per|each|every|apiece|an?"),
-        ("time", r"years?|months?|weeks?|days?|nights?|hours?|minutes?|decades?|centur(?:y|ies)|old|aged?|was|were|turn\w*|anniversary"),
+        ("difference", r"more|less|fewer|\w+er than|difference|left|leaves|remain\w*|rest|drop\w*|f[ae]ll|fallen"
+         r"|r[io]se\w*|gr[eo]w\w*|(?:in|de)creas\w+|lost|loses?|sav\w+|gain\w*|cut|older|younger|surplus|profit|loss|up|down|by"),
+        ("mean", "averaged?|averages|mean|per|each|every|apiece|an?"),
+        ("time", "(?:year|month|week|day|night|hour|minute|decade)s?|centur(?:y|ies)|old|aged?|was|were|turn(?:s|ed)?|"
+         "anniversary"),
         ("percent", r"percent|per cent|half|third|quarter|fifth|tenth|share|twice|times|doubl\w+"),
     )
 )  # fmt: skip
@@ -93,32 +83,23 @@ class _Amount:
     own: bool = False
 
 
-def derivable(sentence: str, passages: Sequence[str]) -> bool:
-    """Whether each number, date and time of a sentence stands in the passages or follows from theirs, one of them in
-    another notation at the least. False for a sentence of more than 1,000 characters.
-
-    Examples:
-        >>> derivable("That is 300 in all.", ["One box holds 100 nails, the other 200."])
-        True
-        >>> derivable("That is 310 in all.", ["One box holds 100 nails, the other 200."])
-        False
-    """
-    return Derivations(passages).has(sentence)
-
-
 class Derivations:
     """What follows from the values of some passages. What is made of these is made once."""
 
     def __init__(self, passages: Sequence[str]) -> None:
         self._passages = passages
 
-    def has(self, sentence: str) -> bool:
-        """`derivable`, for these passages."""
-        return self.chance(sentence) is not None
-
     def chance(self, sentence: str) -> float | None:
-        """How likely other values in the place of a sentence's would follow as well, in [0, 1]; None where it has none
-        that is derived. 0 where they are given, in another notation."""
+        """How likely other values in the place of a sentence's would follow as well, in [0, 1]; 0 where they are given
+        in another notation. None where it has no new one, or one that does not follow, or more than 1,000 characters.
+
+        Examples:
+            >>> boxes = Derivations(["One box holds 100 nails, the other 200."])
+            >>> boxes.chance("That is 300 in all.") is None
+            False
+            >>> boxes.chance("That is 310 in all.") is None
+            True
+        """
         if len(sentence) > _LONGEST:
             return None
         new = [m for m in find_values(sentence) if not m.is_weak]
@@ -187,7 +168,7 @@ def _amounts(mention: Mention, years: Sequence[int], *, own: bool = False) -> li
             value = date.fromordinal(int(value)).replace(year=years[0]).toordinal()
         if not points:
             room = min(room, _PERCENT_ROUNDED if v.base == "percent" else abs(value) * _ROUNDED)
-        found.append(_Amount(value, v.base, room, own))
+        found.append(_Amount(value, "" if v.base == "ordinal" else v.base, room, own))
     return found
 
 
@@ -209,13 +190,12 @@ class _Given:
                 break
             runs.append(_read(text)[:room])
             bare += _as_written(text)
-            self._counts.add(len(_LISTED.split(text)))
+            if (listed := len(_LISTED.split(text))) <= _MOST_LISTED:
+                self._counts.add(listed)
         plain = [v for run in runs for v in run]
         sums = [*_sums(plain), *(v for run in runs for v in _sums(run))]
-        times = [
-            *_times_each(sentence, " ".join(given[:2])),
-            *(n for words, n in _PARTS.items() if words.search(sentence)),
-        ]
+        times = [*_times_each(sentence, " ".join(given[:2]))]
+        times += [often for word, often in _MULTIPLES.items() if word in sentence.lower()]
         own = _read(sentence, own=True)
         self._whole = [v for run in runs for v in _sums(run, whole=True)]
         self._cued = {way for way, words in _CUES if words.search(sentence)}
@@ -229,33 +209,25 @@ class _Given:
         """`Derivations.chance` for a value of a sentence."""
         values = _amounts(mention, ())
         values = [v for v in values if v.unit == "day"] or values
-        if mention.bound in ("over", "under"):
-            return self._beyond(values, mention.bound)
         rough = _ROUNDED if mention.bound == "about" else 0.0
         said = [_Amount(v.value, v.unit, max(v.room, abs(v.value) * rough)) for v in values]
-        counts = (float(v.amount / size_of(v.unit)) for v in mention.values)
-        is_count = any(n in self._counts and n <= _MOST_LISTED for n in counts)
-        found = [self.chance_of(v) for v in said] + [min(1.0, len(self._counts) / _MOST_LISTED) if is_count else None]
+        is_limit = mention.bound in ("over", "under")
+        found = [self._beyond(values, mention.bound)] if is_limit else [self.chance_of(v) for v in said]
+        if any(v.amount / size_of(v.unit) in self._counts for v in mention.values):
+            found.append(min(1.0, len(self._counts) / _MOST_LISTED))
         return min((chance for chance in found if chance is not None), default=None)
 
     def _beyond(self, limits: Sequence[_Amount], bound: Bound) -> float | None:
         """The same for a limit: of a few values that it might be of, one that is not far hardly fits by chance."""
-        found = None
+        found: list[float] = []
         for limit in limits:
-            alike = {v.value for v in self._plain if _alike(limit, v)}
-            ways = {"given": alike}
-            ways |= {
-                way: {*made.tolist()}
-                for way, made in _made(self._given, limit.unit)
-                if way in {"sum", "time"} & self._cued
-            }
-            for way, values in ways.items():
-                near = [v for v in values if _within(limit.value, bound, v, _NEAR)]
-                if near:
-                    found = min(found or 1.0, 0.15 * len(values))
-                elif way == "given" and any(_within(limit.value, bound, v, _FAR) for v in values):
-                    found = found or 1.0
-        return found
+            made = _made(self._given, limit.unit)
+            given = [v.value for v in self._plain if _alike(limit, v)]
+            for values in (given, *(x.tolist() for way, x in made if way in {"sum", "time"} & self._cued)):
+                if any(_within(limit.value, bound, v, _NEAR) for v in values):
+                    found.append(min(1.0, 0.15 * len({v for v in values if v > 0})))
+            found += [1.0] * any(_within(limit.value, bound, v, _FAR) for v in given)
+        return min(found, default=None)
 
     def chance_of(self, wanted: _Amount) -> float | None:
         """`Derivations.chance` for a value: of the given values alone, else of their sums and multiples, too."""
@@ -282,17 +254,14 @@ class _Given:
         return float(min(1.0, len(np.unique(np.round(near / step))) * step / max(high - low, step)))
 
 
-def _times_each(sentence: str, given: str) -> list[float]:
+def _times_each(sentence: str, given: str) -> Iterator[float]:
     """How often one period goes into another: of the one that a sentence names and the one that the given text does,
     or might."""
     named, there = ([n for words, n in _PERIODS.items() if words.search(text)] for text in (sentence, given))
-    pairs = [(a, b) for a in named for b in there if a != b]
-    return [float(round(max(a, b) / min(a, b))) for a, b in pairs] or [
-        float(round(max(a, b) / min(a, b)))
-        for a in named
-        for b in _PERIODS.values()
-        if a != b and max(a, b) <= _MOST_OFTEN * min(a, b)
-    ]
+    for a in named:
+        for b in there or _PERIODS.values():
+            if a != b and max(a, b) <= _MOST_OFTEN * min(a, b):
+                yield float(round(max(a, b) / min(a, b)))
 
 
 def _alike(a: _Amount, b: _Amount) -> bool:
@@ -347,13 +316,14 @@ def _made(values: Sequence[_Amount], unit: str) -> Iterator[tuple[str, Floats]]:
     if unit == "percent":
         yield from (("percent", 100 * x[like]) for x in (over, over - 1, 1 - over))
         yield "percent", 100 - a[ua == "percent"]
-    yield from (("time", x) for x in _times_between(a, b, ua, ub, unit, given))
+    yield from (("time", x) for x in _times_between(a, b, (ua, ub), unit, given))
 
 
 def _times_between(
-    a: Floats, b: Floats, ua: NDArray[np.str_], ub: NDArray[np.str_], unit: str, given: NDArray[np.bool_]
+    a: Floats, b: Floats, units: tuple[NDArray[np.str_], NDArray[np.str_]], unit: str, given: NDArray[np.bool_]
 ) -> Iterator[Floats]:
     """Years, days or hours between two points, with and without the last one; a year some years after another."""
+    ua, ub = units
     years, days, clock = ((a - b)[given & (ua == base) & (ub == base)] for base in ("year", "day", "clock"))
     if unit in ("", "month"):
         months = 12.0 if unit else 1.0

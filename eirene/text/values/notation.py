@@ -2,16 +2,20 @@
 
 from __future__ import annotations
 
+import re
 from collections import defaultdict
 from collections.abc import Sequence
 from fractions import Fraction
 
+from eirene.text.values.dates import MONTH
 from eirene.text.values.mention import Mention
 from eirene.text.values.reading import find_values, value_index
 from eirene.text.values.value import POINTS, Values
 
 _KEPT = 3
 """Given values of one key that are compared with one of a sentence."""
+_PARTS = (re.compile(r"(?<!\d)(?:1\d|20)\d\d(?!\d)"), MONTH, re.compile(r"(?<!\d)\d{1,2}(?!\d)"))
+"""The year, month and day of a date."""
 
 
 class Notation:
@@ -67,3 +71,45 @@ def _are_equal(one: Mention, other: Mention) -> bool:
 
 def _cased(new: str, old: str) -> str:
     return new[0].upper() + new[1:] if old[:1].isupper() else new
+
+
+def written_like(here: str, old: Mention, there: str, new: Mention) -> str | None:
+    """A value `there` in the form of another one, `here`, in whose place it is to stand; None where it does not fit.
+
+    A number takes the place of one of its unit and form, a date that of a date of its kind, or lends it its year, month
+    and day.
+    """
+    if "date" in (old.kind, new.kind):
+        found = _dated(here, there)
+        is_kind = old.kind == new.kind and _date_kind(old) == _date_kind(new) != "month"
+        return found or (there if is_kind else None)
+    bases = {v.base for v in old.values}
+    if bases != {v.base for v in new.values} or (not any(bases) and ("n:1" in old.gives) != ("n:1" in new.gives)):
+        return None
+    whole = next((v.amount for v in new.values if v.amount.denominator == 1), None)
+    if here.isdecimal() and whole is not None and not any(map(str.isdecimal, there)):
+        return str(whole)
+    return there[:1].lower() + there[1:] if here[:1].islower() and there[1:2].islower() else there
+
+
+def _dated(here: str, there: str) -> str | None:
+    """A date written as it was, with the other's year, month and day; None where these are not enough.
+
+    A day goes with its month; a year may stay.
+    """
+    found, at = here, []
+    for part in _PARTS:
+        mine, other = part.search(here), part.search(there)
+        if mine is None or (other is None and part is _PARTS[0]):
+            continue
+        if other is None:
+            return None
+        at.append((mine.start(), mine.end(), other.group()))
+    for start, end, text in sorted(at, reverse=True):
+        found = found[:start] + text + found[end:]
+    return found if at else None
+
+
+def _date_kind(date: Mention) -> str:
+    """What a date tells first: a month, a weekday, a time, a decade, a century."""
+    return min(key.partition(":")[0] for keys in date.asks for key in keys)

@@ -35,9 +35,9 @@ _MARKER = re.compile(r"(?:^|[\r\n])[ \t>*#|-]{0,12}\(?$")
 _MARKED = re.compile(r"[.)]\s|[、．]")
 _INLINE = re.compile(r"[.)]\s(?=[^\W\d_])")
 _BEFORE_ITEM = re.compile(r"(?:[,;:(\r\n]|\b(?:and|or|are|need|needs))\s?\(?$")
-_AND_MORE = re.compile(
-    r"(?<!\w)(?:an?|one)\s(hour|day|week|month|year|mile|metre|meter|pound|decade|century)"
-    r"\sand\s(?:a\s(?:(half)|(quarter))(?!\w)|(?=\d|[a-z-]+\s(?:minute|hour|day|week|month|inch)))",
+_ONE = re.compile(
+    r"(?<!\w)(?:an?|one)\s(hour|day|week|month|year|mile|metre|meter|pound|decade|century)(?!\w)"
+    r"(?P<more>\sand\s(?:a\s(?:(half)|(quarter))(?!\w)|(?=\d|[a-z-]+\s(?:minute|hour|day|week|month|inch))))?",
     re.IGNORECASE,
 )
 _DECIMAL = re.compile(r"\d*[.,]")
@@ -81,10 +81,11 @@ def find_numbers(text: str, *, words: bool = True) -> Iterator[Mention]:
         digits = [_ROMAN_DIGITS[letter] for letter in roman.group()]
         amount = sum(-n if n < then else n for n, then in zip_longest(digits, digits[1:], fillvalue=0))
         yield _mention(text, roman.start(), roman.end(), [Fraction(amount)])
-    for one in _AND_MORE.finditer(text):  # "an hour and a half", "an hour and 45 minutes"
-        more = Fraction(1, 2) if one.group(2) else Fraction(1, 4) if one.group(3) else Fraction(0)
-        end = one.end() if more else one.end(1)
-        yield _mention(text, one.start(), end, [1 + more], UNITS[one.group(1).lower()])
+    for one in _ONE.finditer(text):  # "an hour and a half", "an hour and 45 minutes", "less than an hour"
+        more = Fraction(1, 2) if one.group(3) else Fraction(1, 4) if one.group(4) else Fraction(0)
+        if one.group("more") or bound_before(text, one.start()):
+            end = one.end() if more else one.end(1)
+            yield _mention(text, one.start(), end, [1 + more], UNITS[one.group(1).lower()])
 
 
 def joined(text: str, mentions: Sequence[Mention]) -> tuple[Mention, ...]:
@@ -176,7 +177,7 @@ def _figure(text: str, match: re.Match[str]) -> Iterator[Mention]:
     values = [-value for value in _values(figure)] if match.group("minus") else _values(figure)
     ordinal = _ORDINAL.match(text, end)
     if ordinal:
-        yield _mention(text, start, ordinal.end(), values[:1])
+        yield _mention(text, start, ordinal.end(), values[:1], ("ordinal",))
         return
     scale, end = _scale_at(text, end, is_money=bool(money))
     values = [value * scale for value in values] if scale > 1 else values
@@ -246,6 +247,6 @@ def _worded(text: str, found: WordNumber) -> Mention:
         asks = frozenset([f"many:{found.value}"])
         return Mention("number", found.start, found.end, (asks,), asks)
     is_part = 0 < found.value < 1
-    units, end = ((), found.end) if found.is_ordinal else unit_at(text, found.end, is_part=is_part)
+    units, end = unit_at(text, found.end, is_part=is_part) if not found.is_ordinal else (("ordinal",), found.end)
     made = _mention(text, found.start, end, [found.value], units, is_scaled=found.value >= 1000)
-    return replace(made, is_weak=found.is_plain and not units)
+    return replace(made, is_weak=found.is_plain and units in ((), ("ordinal",)))

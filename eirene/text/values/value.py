@@ -30,13 +30,11 @@ _WINDOW = 28
 _MONEY = r"(?:(?:US|AU|CA|HK)?[$£€¥₹]\s?)?\Z"
 _WORDS: dict[Bound, tuple[str, str]] = {
     "under": (
-        "no more than|not more than|under|less than|fewer than|up to|at most|below|nearly|almost|just short of",
+        "(?:no|not) more than|under|less than|fewer than|(?<!add )(?<!adds )up to|at most|below|nearly|almost"
+        "|just short of",
         "[<≤]",
     ),
-    "over": (
-        "no less than|no fewer than|over|more than|at least|above|exceeding|exceeds|upwards of|just past",
-        "[>≥]",
-    ),
+    "over": ("no less than|no fewer than|over|more than|at least|above|exceeding|exceeds|upwards of|just past", "[>≥]"),
     "about": ("about|around|roughly|approximately|approx\\.?|some|circa|ca\\.|c\\.|close to|an estimated", "[~≈]"),
 }
 _BOUNDS = {
