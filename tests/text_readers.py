@@ -101,7 +101,7 @@ def _published(text: str) -> object:
 
 
 def _values(text: str) -> object:
-    return Derivations([text]).chance(text[:900]), Notation([text]).written(text)
+    return Derivations([text]).carried(text[:900]), Notation([text]).written(text)
 
 
 def _verbatim(text: str) -> object:

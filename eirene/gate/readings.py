@@ -141,7 +141,7 @@ class PassageReadings:
         encoder = self.reader.encoder
         unchecked = not_checked(new, encoder)
         claims = [s for s, why in zip(new, unchecked, strict=True) if why is None]
-        read = dict(zip(claims, self.reader.read([claim_of(s) or s for s in claims], derived=False), strict=True))
+        read = dict(zip(claims, self.reader.read([claim_of(s) or s for s in claims], values=False), strict=True))
         for sentence in new:
             words = lower_words(sentence)
             self._known[sentence] = SentenceReading(

@@ -17,7 +17,7 @@ from eirene.text.cancellation import check_cancelled
 from eirene.text.frames import FrameKind, StatementFrame, frame_of, frames_of
 from eirene.text.polarity import contradicts
 from eirene.text.sentences import split_sentences
-from eirene.text.values.derived import Derivations
+from eirene.text.values.derived import NOTHING_NEW, Carried, Derivations
 from eirene.text.values.notation import Notation
 from eirene.text.words import stems
 from eirene.verification.framed import Asked, ContextPiece, PairReading, read_framed
@@ -54,8 +54,8 @@ class ClaimReading:
     (`words`, rare ones counting more) and in all of them (`words_anywhere`).
 
     `framed`: what would support the claim is only denied, or left open (asked, supposed, planned). `disputed`: one
-    sentence supports it, and another one says the opposite. `derived`: it is not supported, but its values follow from
-    those of the texts; with what chance other ones would, too (`Derivations`).
+    sentence supports it, and another one says the opposite. `values`: whether the texts carry the values of what is not
+    supported.
     """
 
     supported: float
@@ -66,7 +66,7 @@ class ClaimReading:
     words_anywhere: float = 0.0
     framed: FrameKind | None = None
     disputed: bool = False
-    derived: float | None = None
+    values: Carried = NOTHING_NEW
 
 
 class ContextReader:
@@ -95,10 +95,10 @@ class ContextReader:
                     found.setdefault((piece, own), ContextPiece(piece, n, at + start, at + end, own))
         return tuple(found.values())
 
-    def read(self, claims: Sequence[str], *, derived: bool = True) -> list[ClaimReading]:
+    def read(self, claims: Sequence[str], *, values: bool = True) -> list[ClaimReading]:
         """One reading for each claim, in order. Values are read in the notation that the texts have them in.
 
-        `derived`: it is asked whether they follow from those of the texts.
+        `values`: it is asked whether the texts carry them.
         """
         if not self.pieces:
             return [ClaimReading(0.0, 0.0, None) for _ in claims]
@@ -109,8 +109,8 @@ class ContextReader:
         for claim, own in zip(claims, parts, strict=True):
             of_claim, readings = readings[: len(own)], readings[len(own) :]
             worst = min(of_claim, key=lambda r: r.supported - r.contradicted)
-            asks = derived and worst.supported < _SUPPORTED
-            found.append(replace(worst, derived=self._derivations.chance(claim)) if asks else worst)
+            asks = values and worst.supported < _SUPPORTED
+            found.append(replace(worst, values=self._derivations.carried(claim)) if asks else worst)
         return found
 
     def nearest(self, claim: str, count: int) -> list[ContextPiece]:

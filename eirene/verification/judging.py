@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from eirene.models.verifier.runtime import ReadsPairs
     from eirene.verification.framed import ContextPiece
 
-VERSION = "2.10"
+VERSION = "2.11"
 """Goes up when the same texts may be judged otherwise (fit of the risk, rules); part of what judges by it."""
 SUPPORTED = 0.5
 """Probability of support from which a sentence counts as supported."""
@@ -39,12 +39,13 @@ _LEAST_DENIED = 0.5
 FAULTED = 0.35
 """Risk above which a sentence is faulted."""
 _SUPPORT, _COSINE, _WORDS, _ANYWHERE, _BIAS = 0.804, -0.889, -0.776, -1.035, 0.136
-_BY_CHANCE = 0.4
-"""Chance of being derived up to which a sentence's values surely follow from those of the texts."""
 _SAME_MATTER = 0.35
-"""Cosine from which such a sentence speaks of what the texts do: of inventions with a number it was at most 0.31."""
+"""Cosine from which a sentence whose values follow speaks of what the texts do: of inventions with a number it was at
+most 0.31."""
 _FOLLOWS = 0.2
 """Most risk of such a sentence: that is not faulted."""
+_STRANGE = 0.4
+"""Least risk of what is not supported and has a value that stands nowhere and follows from nothing."""
 _CLOSEST = 1e-4
 """Support is taken as no surer than this."""
 _SUPPOSED = "is denied, asked or supposed in the answer"
@@ -59,8 +60,9 @@ def sentence_risk(reading: ClaimReading) -> float:
     odds = -math.log(support / (1.0 - support))
     of_words = _COSINE * reading.cosine + _WORDS * reading.words + _ANYWHERE * reading.words_anywhere
     risk = 1.0 / (1.0 + math.exp(-(_SUPPORT * odds + of_words + _BIAS)))
-    follows = reading.derived is not None and reading.derived <= _BY_CHANCE and reading.cosine >= _SAME_MATTER
-    return min(risk, _FOLLOWS) if follows else risk
+    if reading.values.strange:
+        return max(risk, _STRANGE)
+    return min(risk, _FOLLOWS) if reading.values.follows and reading.cosine >= _SAME_MATTER else risk
 
 
 def answer_risk(risks: Sequence[float]) -> float:
@@ -161,7 +163,7 @@ class SentenceJudge:
 
 
 def _is_opposed(sentence: str, reading: ClaimReading) -> bool:
-    return reading.derived is None and reading.evidence is not None and opposes(reading.evidence.text, sentence)
+    return reading.values.chance is None and reading.evidence is not None and opposes(reading.evidence.text, sentence)
 
 
 def _left_open(sentence: str, frame: StatementFrame | None) -> str | None:

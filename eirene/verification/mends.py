@@ -82,10 +82,10 @@ def best_mend(sentence: str, before: ClaimReading, reader: ContextReader, others
     if not proposals:
         return None
     check_cancelled()
-    readings = reader.read([claim_of(p.applied(sentence)) for p in proposals], derived=False)
+    readings = reader.read([claim_of(p.applied(sentence)) for p in proposals], values=False)
     mends = [Mend(p.start, p.end, p.new, p.kind, before, after) for p, after in zip(proposals, readings, strict=True)]
     standing = [m for m in mends if _stands(m, sentence)]
-    if before.derived is not None:
+    if before.values.chance is not None:
         standing = [m for m in standing if m.kind != "entity"]
     return _clearest(standing, mends)
 

@@ -9,6 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from eirene.text.values.derived import Carried
 from eirene.verification.context import ClaimReading
 from eirene.verification.judging import FAULTED, answer_risk, sentence_risk
 from tests.feedback_model.embedded.reader import reader
@@ -54,6 +55,6 @@ def test_a_reading_tells_how_much_of_the_claim_is_there() -> None:
 def test_a_sentence_whose_values_follow_from_those_of_the_texts_is_not_at_fault() -> None:
     doubted = ClaimReading(0.05, 0.6, None, cosine=0.7)
     assert sentence_risk(doubted) > FAULTED
-    assert sentence_risk(replace(doubted, derived=0.1)) < FAULTED
-    assert sentence_risk(replace(doubted, derived=0.9)) > FAULTED  # anything would follow
-    assert sentence_risk(replace(doubted, derived=0.1, cosine=0.2)) > FAULTED  # of something else
+    assert sentence_risk(replace(doubted, values=Carried(0.1))) < FAULTED
+    assert sentence_risk(replace(doubted, values=Carried(0.9))) > FAULTED  # anything would follow
+    assert sentence_risk(replace(doubted, values=Carried(0.1), cosine=0.2)) > FAULTED  # of something else

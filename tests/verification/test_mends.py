@@ -114,7 +114,7 @@ def test_what_the_sentence_s_own_reading_rules_out_is_not_read(monkeypatch: pyte
     before = given.read([sentence])[0]
     read: list[str] = []
 
-    def listening(claims: Sequence[str], *, derived: bool, ask: Reads = given.read) -> list[ClaimReading]:
+    def listening(claims: Sequence[str], *, values: bool, ask: Reads = given.read) -> list[ClaimReading]:
         read.extend(claims)
         return ask(claims)
 

@@ -104,8 +104,8 @@ class Removals:
         if refers(claim) and pronoun(claim) is None:  # "Half of them": a part of what was said
             return False
         encoder = self.reader.encoder
-        derived = Derivations((*self.reader.texts, self.question)).chance(claim) is not None
-        if derived or talk_chances([claim], encoder)[0] > MAY_BE_TALK:
+        values = Derivations((*self.reader.texts, self.question)).carried(claim)
+        if values.chance is not None or talk_chances([claim], encoder)[0] > MAY_BE_TALK:
             return False
         vectors = encoder.encode([claim, self.query or self.question])
         return float(vectors[0] @ vectors[1]) < FAR

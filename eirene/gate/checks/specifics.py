@@ -6,33 +6,22 @@ from bisect import bisect_left
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from functools import cached_property
+from itertools import islice
 
 from eirene.gate.checks.base import EditCase, Objection
 from eirene.text.edits import SentenceEdit
 from eirene.text.english import is_english
 from eirene.text.language import other_language
 from eirene.text.matching import Span, token_spans
+from eirene.text.sentences import split_sentences
 from eirene.text.specifics.index import SpecificsIndex, find_specifics, specifics_index
-from eirene.text.specifics.slots import SlotChange, Support, exchanges, support_in
+from eirene.text.specifics.slots import SlotChange, exchanges
+from eirene.text.values.derived import Derivations
 from eirene.text.values.mention import Mention
-from eirene.text.words import STOP_WORDS
+from eirene.text.words import STOP_WORDS, stems
 
 _QUOTED = 60
 """Characters of a specific that an objection quotes."""
-_MARGIN = 0.1
-"""How much better a value that took another's place must be supported there."""
-_LEAST = 0.25
-"""Least support of a value that took the place of one that is known elsewhere."""
-_LEAST_ALONE = 0.05
-"""Least support of a value that took the place of one that no given text has."""
-_LEAST_INSIDE = 0.35
-"""Least support of a specific that was put into a sentence."""
-_LEAST_ADDED = 0.2
-"""Least support of a specific in an added sentence."""
-_MOST_OF_IT = 0.6
-"""Share of an added sentence's words that make it clear which given sentence it is taken from."""
-_BOUND = ("number", "date", "authority")
-"""Kinds that say little by themselves: they must stand in the sources together with what is said of them."""
 _GAP = 3
 """Most words that stay between two insertions of the same clause."""
 
@@ -68,25 +57,18 @@ class _Judge:
         return [specifics_index(text) for text in self._case.sources if text]
 
     @cached_property
-    def _support(self) -> Support:
-        return support_in(self._case.given_texts)
+    def _sentences(self) -> list[tuple[SpecificsIndex, set[str]]]:
+        texts = (s.text for text in self._case.given_texts for s in split_sentences(text) if s.text)
+        return [(specifics_index(text), set(stems(text))) for text in texts]
 
     @cached_property
-    def _own_support(self) -> Support:
-        return support_in((self._case.before, *self._case.drafts))
+    def _derivations(self) -> Derivations:
+        return Derivations(self._case.given_texts)
 
     def added(self, n: int, edit: SentenceEdit) -> Iterator[Objection]:
-        """One objection to an added sentence with a specific of its own, or with one from another context."""
-        for mention in self._after.within(edit.after):
-            if mention.is_weak:
-                continue
-            if not self._is_known(mention):
-                yield Objection(n, self._foreign(mention))
-                return
-            is_bound = self._case.has_given and mention.kind in _BOUND
-            if is_bound and self._is_out_of_place(mention, edit, _LEAST_ADDED) and self._is_of_another(mention, edit):
-                yield Objection(n, self._misplaced(mention))
-                return
+        """One objection to an added sentence with a specific that no source has."""
+        foreign = (m for m in self._after.within(edit.after) if not m.is_weak and not self._is_known(m, edit))
+        yield from (Objection(n, self._foreign(mention)) for mention in islice(foreign, 1))
 
     def reworded(self, n: int, edit: SentenceEdit) -> Iterator[Objection]:
         """Objections to the changed words of a sentence, each naming the words that bring it in."""
@@ -96,33 +78,14 @@ class _Judge:
             words = _touched(edit, after=mention)
             if not words or mention.start in taken or mention.is_weak:
                 continue
-            if not self._is_known(mention):
+            if not self._is_known(mention, edit):
                 yield Objection(n, self._foreign(mention), _clause(self._case, edit, words))
-            elif self._is_put_in(mention, edit) and self._is_out_of_place(mention, edit, _LEAST_INSIDE):
-                yield Objection(n, self._misplaced(mention), _clause(self._case, edit, words))
         for pair in exchanged:
-            if not self._is_justified(pair, edit, exchanged):
+            if not self._is_justified(pair, edit):
                 at_fault = {*_touched(edit, after=pair.new), *_touched(edit, before=pair.old)}
                 old = self._case.before[pair.old.start : pair.old.end][:_QUOTED]
                 why = f'"{self._said(pair.new)}" in the place of "{old}"'
                 yield Objection(n, why, tuple(sorted(at_fault)) or None, falsifies=True)
-
-    def _is_put_in(self, mention: Mention, edit: SentenceEdit) -> bool:
-        """Whether the sentence did not have a number or an authority before, and nobody asked for it."""
-        if mention.kind not in _BOUND or self._is_asked(mention, edit):
-            return False
-        return not any(mention.is_same(m) for m in self._before.within(edit.before))
-
-    def _is_out_of_place(self, mention: Mention, edit: SentenceEdit, least: float) -> bool:
-        """Whether no sentence of the sources has a specific together with what is said of it here."""
-        support = self._support if self._case.has_given else self._own_support
-        place, without = _placed(mention, edit, (mention,))
-        return len(support) > 1 and support.of(mention, self._case.new(edit), place, without) < least
-
-    def _is_of_another(self, mention: Mention, edit: SentenceEdit) -> bool:
-        """Whether a sentence that does not have the specific says most of the rest."""
-        _, without = _placed(mention, edit, (mention,))
-        return self._support.best_match(self._case.new(edit), without) >= _MOST_OF_IT
 
     def _exchanges(self, edit: SentenceEdit) -> list[SlotChange]:
         a, b = (edit.before or (0, 0))[0], (edit.after or (0, 0))[0]
@@ -142,22 +105,21 @@ class _Judge:
     def _is_a_name(self, mention: Mention) -> bool:
         return any(not mention.asks[0].isdisjoint(index.names) for index in self._known)
 
-    def _is_justified(self, pair: SlotChange, edit: SentenceEdit, all_pairs: Sequence[SlotChange]) -> bool:
-        """Whether the new value is known at its place, and the old one is not, or somebody asked for the new one."""
+    def _is_justified(self, pair: SlotChange, edit: SentenceEdit) -> bool:
+        """Whether a given sentence that is more like this one has the new value, or somebody asked for it."""
         if self._is_asked(pair.new, edit):
             return True
         if not self._case.has_given:
             return False
-        turned = [p for p in all_pairs if p.new.is_same(pair.old) and p.old.is_same(pair.new)]
-        new = old = 0.0
-        for one in (pair, *turned):  # two that changed places are judged together
-            sentence = self._case.new(edit)
-            place, without = _placed(one.new, edit, [p.new for p in all_pairs])
-            new += self._support.of(one.new, sentence, place, without)
-            old += self._support.of(one.old, sentence, place, without)
-        if old and not turned and self._is_said_twice(pair, edit):
-            return False
-        return new >= (_LEAST if old else _LEAST_ALONE) and new > old + _MARGIN * bool(old)
+        words = set(stems(self._case.new(edit))) - set(stems(self._said(pair.new)))
+        old, new = self._support(pair.old, words), self._support(pair.new, words)
+        if not old and not new:
+            return self._is_derived(pair.new, edit)
+        return new > old and not (old and self._is_said_twice(pair, edit))
+
+    def _support(self, mention: Mention, words: set[str]) -> int:
+        """One more than most words that a given sentence has of some which holds a specific; 0 where none holds it."""
+        return max((1 + len(words & own) for index, own in self._sentences if index.holds(mention)), default=0)
 
     def _is_said_twice(self, pair: SlotChange, edit: SentenceEdit) -> bool:
         """Whether the sentence had the new value already, at another place ("from 100 to 100")."""
@@ -170,20 +132,20 @@ class _Judge:
         asked = (text for a in self._case.asked_at(edit) for text in (a.edit or "", a.reason) if text)
         return any(specifics_index(text).holds(mention) for text in asked)
 
-    def _is_known(self, mention: Mention) -> bool:
-        return any(index.holds(mention) for index in self._known)
+    def _is_known(self, mention: Mention, edit: SentenceEdit) -> bool:
+        return any(index.holds(mention) for index in self._known) or self._is_derived(mention, edit)
+
+    def _is_derived(self, mention: Mention, edit: SentenceEdit) -> bool:
+        """Whether a number or date of a sentence follows from what is given."""
+        is_value = mention.kind in ("number", "date") and self._case.has_given
+        return is_value and self._derivations.carried(self._case.new(edit)).follows
 
     def _said(self, mention: Mention) -> str:
         return " ".join(self._case.after[mention.start : mention.end].split())[:_QUOTED]
 
-    def _misplaced(self, mention: Mention) -> str:
-        return f'"{self._said(mention)}", which the sources say of something else'
-
     def _foreign(self, mention: Mention) -> str:
         said = self._said(mention)
         quoted = said if mention.kind == "quotation" else f'"{said}"'
-        if mention.kind == "authority":
-            return f"an appeal to an authority that no source has: {quoted}"
         article = "an" if mention.kind == "address" else "a"
         return f"{article} {mention.kind} that no source has: {quoted}"
 
@@ -204,12 +166,6 @@ class _Mentions:
 
 def _moved(mention: Mention, by: int) -> Mention:
     return replace(mention, start=mention.start + by, end=mention.end + by)
-
-
-def _placed(mention: Mention, edit: SentenceEdit, left_out: Sequence[Mention]) -> tuple[Span, list[Span]]:
-    """Where a specific stands in its sentence, and which spans of the sentence say nothing about its place."""
-    shift = (edit.after or (0, 0))[0]
-    return (mention.start - shift, mention.end - shift), [(m.start - shift, m.end - shift) for m in left_out]
 
 
 def _touched(edit: SentenceEdit, *, after: Mention | None = None, before: Mention | None = None) -> tuple[int, ...]:

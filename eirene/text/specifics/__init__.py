@@ -1,4 +1,4 @@
-"""The specifics of a text: its values, names, quotations, addresses and appeals to authority, by offsets and keys.
+"""The specifics of a text: its values, names, quotations and addresses, by offsets and keys.
 
 Values are read in `eirene.text.values`. What may stand where is decided elsewhere.
 """

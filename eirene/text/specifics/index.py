@@ -7,7 +7,6 @@ from collections.abc import Iterable, Iterator
 from functools import cached_property, lru_cache
 from itertools import chain
 
-from eirene.text.specifics.authorities import authority_keys, find_authorities
 from eirene.text.specifics.names import find_names, word_keys, words_of
 from eirene.text.specifics.quotations import find_quotations, flat
 from eirene.text.unicode import UNSPACED_CLASS
@@ -65,7 +64,7 @@ def find_specifics(text: str, *, english: bool = True) -> tuple[Mention, ...]:
     Without `english` only what needs no grammar: figures, quotations, addresses.
     """
     plain = find_values(text, english=english, others=find_addresses(text))
-    worded = _outside(chain(find_names(text), find_authorities(text)), plain) if english else iter(())
+    worded = _outside(find_names(text), plain) if english else iter(())
     return tuple(sorted(chain(find_quotations(text), plain, worded), key=lambda m: (m.start, m.end)))
 
 
@@ -77,8 +76,7 @@ def _outside(mentions: Iterator[Mention], taken: tuple[Mention, ...]) -> Iterato
 
 def keys_of(text: str, mentions: Iterable[Mention]) -> frozenset[str]:
     """The keys that a text gives, by its words and by its mentions."""
-    words = words_of(text)
-    return frozenset().union(authority_keys(words), *map(word_keys, words), *(m.gives for m in mentions))
+    return frozenset().union(*map(word_keys, words_of(text)), *(m.gives for m in mentions))
 
 
 class SpecificsIndex(ValueIndex):

@@ -12,6 +12,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from datetime import date
 from functools import cached_property
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -25,6 +26,7 @@ from eirene.text.words import stems
 
 _MOST_VALUES = 40
 """Given values that are tried, those of the sentences with most words in common first."""
+_BY_CHANCE = 0.4
 _LONGEST_RUN = 6
 """Values in a row that are added up."""
 _LONGEST = 1000
@@ -83,37 +85,54 @@ class _Amount:
     own: bool = False
 
 
+class Carried(NamedTuple):
+    """What given texts make of a sentence's values. `strange`: one stands nowhere and follows from nothing.
+
+    `chance`: how likely other values in their place would follow as well, in [0, 1]; 0 where they are given in another
+    notation. None where none is new, or one does not follow.
+    """
+
+    chance: float | None = None
+    strange: bool = False
+
+    @property
+    def follows(self) -> bool:
+        """Whether they follow, and few others would."""
+        return self.chance is not None and self.chance <= _BY_CHANCE
+
+
+NOTHING_NEW = Carried()
+
+
 class Derivations:
     """What follows from the values of some passages. What is made of these is made once."""
 
     def __init__(self, passages: Sequence[str]) -> None:
         self._passages = passages
 
-    def chance(self, sentence: str) -> float | None:
-        """How likely other values in the place of a sentence's would follow as well, in [0, 1]; 0 where they are given
-        in another notation. None where it has no new one, or one that does not follow, or more than 1,000 characters.
+    def carried(self, sentence: str) -> Carried:
+        """Whether the texts carry a sentence's values; of more than 1,000 characters nothing is said.
 
         Examples:
             >>> boxes = Derivations(["One box holds 100 nails, the other 200."])
-            >>> boxes.chance("That is 300 in all.") is None
-            False
-            >>> boxes.chance("That is 310 in all.") is None
+            >>> boxes.carried("That is 300 in all.").follows
+            True
+            >>> boxes.carried("That is 310 in all.").strange
             True
         """
-        if len(sentence) > _LONGEST:
-            return None
-        new = [m for m in find_values(sentence) if not m.is_weak]
-        new = [m for m in new if sentence[m.start : m.end].casefold() not in self._written]
+        values = [m for m in find_values(sentence[:_LONGEST]) if not m.is_weak]
+        new = [m for m in values if sentence[m.start : m.end].casefold() not in self._written]
         multiples = [_MULTIPLES[m.group(1).lower()] for m in _MULTIPLIED.finditer(sentence)]
-        if not new and not multiples:
-            return None
         unheld = [m for m in new if not any(index.holds(m) for index in self._indexes)]
+        if len(sentence) > _LONGEST or not (new or multiples):
+            return NOTHING_NEW
         if not unheld and not multiples:
-            return 0.0
+            return Carried(0.0)
         given = _Given(sentence, self._nearest(sentence))
         chances = [given.chance(m) for m in unheld]
+        strange = None in chances
         chances += [given.chance_of(_Amount(n, "times", n / 10)) for n in multiples]
-        return None if None in chances else max(c for c in chances if c is not None)
+        return Carried(None if None in chances else max(c for c in chances if c is not None), strange)
 
     @cached_property
     def _indexes(self) -> list[ValueIndex]:
@@ -206,7 +225,7 @@ class _Given:
         self._every = list(dict.fromkeys([*self._plain, *more, *bare[:_MOST_VALUES], *own]))
 
     def chance(self, mention: Mention) -> float | None:
-        """`Derivations.chance` for a value of a sentence."""
+        """`Carried.chance` for a value of a sentence."""
         values = _amounts(mention, ())
         values = [v for v in values if v.unit == "day"] or values
         rough = _ROUNDED if mention.bound == "about" else 0.0
@@ -230,7 +249,7 @@ class _Given:
         return min(found, default=None)
 
     def chance_of(self, wanted: _Amount) -> float | None:
-        """`Derivations.chance` for a value: of the given values alone, else of their sums and multiples, too."""
+        """`Carried.chance` for a value: of the given values alone, else of their sums and multiples, too."""
         if any(_is_same(v, wanted) for v in self._whole):
             return min(1.0, 0.1 * len(self._whole))
         found = (self._chance(wanted, values) for values in (self._given, self._every))

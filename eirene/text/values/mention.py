@@ -1,4 +1,4 @@
-"""Mention: a number, date, name, quotation, address or appeal to an authority in a text, by offsets and by keys.
+"""Mention: a number, date, name, quotation or address in a text, by offsets and by keys.
 
 Two spellings of the same thing ("1,000", "a thousand") share a key. What a text holds is the union of the keys that
 its mentions give; a mention stands in it where each of its sets of alternatives is met there.
@@ -12,7 +12,7 @@ from typing import Literal
 
 from eirene.text.values.value import Bound, Value, Values
 
-MentionKind = Literal["number", "date", "name", "quotation", "address", "authority"]
+MentionKind = Literal["number", "date", "name", "quotation", "address"]
 
 
 @dataclass(frozen=True, slots=True)

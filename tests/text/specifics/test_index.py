@@ -70,7 +70,6 @@ def stands(text: str, source: str) -> bool:
         ("Those in America.", "Those in the United States."),
         ('They call it "a great leap forward".', "It was a great leap  forward, they said."),
         ("See https://www.example.com/a.", "http://example.com/a"),
-        ("Researchers found that it works.", "A survey by some scientists."),
     ],
 )
 def test_two_spellings_of_one_thing_stand_in_each_other(text: str, source: str) -> None:
@@ -104,9 +103,6 @@ def test_two_spellings_of_one_thing_stand_in_each_other(text: str, source: str) 
         ('They call it "a great step forward".', "It was a great leap forward."),
         ("Write to me@example.org.", "Write to you@example.org."),
         ("Call +49 170 1234567.", "Call +49 170 1234568."),
-        ("Researchers found that it works.", "It works."),
-        ("According to a recent study it works.", "It works."),
-        ("A Nobel laureate says so.", "Researchers say so."),
         ("In 73 percent of cases.", "In most cases."),
     ],
 )
