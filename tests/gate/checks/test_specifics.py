@@ -101,7 +101,6 @@ def test_two_names_of_one_sentence_may_not_change_places() -> None:
     passage = "Real Madrid beat Bayern Munich in the final."
     right, wrong = "In 1976 Real Madrid beat Bayern Munich.", "In 1976 Bayern Munich beat Real Madrid."
     assert undone(case(right, wrong, passage)) == right.replace(" ", "")
-    assert objections(wrong, right, passage) == []
 
 
 def test_what_is_asked_for_at_its_place_may_change() -> None:
@@ -116,10 +115,13 @@ def test_names_in_other_languages_are_left_alone() -> None:
     assert objections(before, f"{before} Andere meinen, dass 73 Prozent dagegen sind.")
 
 
-def test_a_number_of_one_given_sentence_may_not_join_another() -> None:
-    before = "Sarah Miller was born in Boston."
-    assert objections(before, f"{before} Tom Brown opened the bridge 5,000 times.", *PASSAGES)
-    assert objections(before, "Sarah Miller was, in 5,000 of all cases, born in Boston.", *PASSAGES)
+@pytest.mark.parametrize(
+    "added", ["The bridge is 89 years older than the mall.", "The two cost 47 million dollars in all."]
+)
+def test_a_number_that_follows_from_the_given_ones_may_stand(added: str) -> None:
+    given_texts = (*PASSAGES, "The mall was opened in 2020, and cost 12 million dollars.")
+    before = "Tom Brown opened the bridge in 1931."
+    assert objections(before, f"{before} {added}", *given_texts) == []
 
 
 def test_marks_of_passages_are_no_numbers() -> None:
