@@ -78,7 +78,7 @@ async def criticise(
 
 
 def _says(reader: ContextReader) -> Says:
-    return lambda statement: reader.read([statement], derived=False)[0].supported
+    return lambda statement: reader.read([statement], values=False)[0].supported
 
 
 def selected(state: State, settings: Settings) -> VoteResult:
