@@ -23,7 +23,7 @@ from typing import Any
 os.environ.setdefault("EIRENE_THREADS", "1")  # as `eirene batch` with a chat model does
 os.environ.setdefault("OPENAI_API_KEY", "none-needed")
 
-from harness import Journal, write_rows
+from harness import write_rows
 
 from benchmarks.real_model.rows import SETS, Case, cases_of
 from eirene.agent.backends import BackendOptions, resolve_backend
@@ -121,7 +121,7 @@ async def arm(
     given = options.out / f"{name}.in.jsonl"
     notes = settings.mode == "human"
     write_rows(given, [{"id": c.id, **c.item} | ({"feedback": c.notes} if notes else {}) for c in cases])
-    times, made, began, cpu = Journal(options.out / "times.jsonl"), 0, time.monotonic(), time.process_time()
+    made, began, cpu = 0, time.monotonic(), time.process_time()
 
     def on_row(record: Record) -> None:
         nonlocal made
@@ -139,8 +139,14 @@ async def arm(
     finally:
         control.close()
         if made:
-            times.add(f"{name}#{len(times.rows)}", arm=name, rows=made, concurrency=options.concurrency,
-                      seconds=time.monotonic() - began, cpu_s=time.process_time() - cpu)  # fmt: skip
+            clock(name, made, options, began=began, cpu=cpu)
+
+
+def clock(name: str, rows: int, options: argparse.Namespace, *, began: float, cpu: float) -> None:
+    """Notes the wall clock and CPU that so many rows took; several commands may write side by side."""
+    took = {"seconds": time.monotonic() - began, "cpu_s": time.process_time() - cpu}
+    with (options.out / "times.jsonl").open("a", encoding="utf-8") as file:
+        file.write(json.dumps({"arm": name, "rows": rows, "concurrency": options.concurrency, **took}) + "\n")
 
 
 if __name__ == "__main__":

@@ -18,7 +18,7 @@ from dataclasses import asdict
 
 from harness import Journal
 
-from benchmarks.real_model.compare import GRACE_S, arguments
+from benchmarks.real_model.compare import GRACE_S, arguments, clock
 from benchmarks.real_model.contenders import CONTENDERS, Refine, Server
 from benchmarks.real_model.rows import Case, cases_of
 
@@ -45,9 +45,7 @@ async def run(cases: list[Case], options: argparse.Namespace) -> None:
             began, cpu = time.monotonic(), time.process_time()
             made = await rows(missing, refine, journal, end=end, at_once=options.concurrency)
             if made:
-                times, arm = Journal(options.out / "times.jsonl"), f"{name}.{contender}"
-                times.add(f"{arm}#{len(times.rows)}", arm=arm, rows=made, concurrency=options.concurrency,
-                          seconds=time.monotonic() - began, cpu_s=time.process_time() - cpu)  # fmt: skip
+                clock(f"{name}.{contender}", made, options, began=began, cpu=cpu)
             print(f"{contender} on {name}: {made} rows, {len(journal.rows)} in all", flush=True)
 
 

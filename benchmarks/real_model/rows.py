@@ -6,6 +6,7 @@ HaluQuestQA's tagged answers, a fifth of the questions, by seed 0; `sides`: `npo
 
 from __future__ import annotations
 
+import os
 from collections.abc import Iterator
 from dataclasses import asdict, dataclass
 from pathlib import Path
@@ -37,7 +38,9 @@ def cases_of(folder: Path, data: Path | None, count: int) -> list[Case]:
         if data is None:
             raise SystemExit(f"{file} is not there: give --data, the folder of data sets, to make it")
         folder.mkdir(parents=True, exist_ok=True)
-        write_rows(file, [asdict(case) for name in SETS for case in drawn(list(READERS[name](data)), count, 0)])
+        made = file.with_suffix(f".{os.getpid()}.tmp")
+        write_rows(made, [asdict(case) for name in SETS for case in drawn(list(READERS[name](data)), count, 0)])
+        made.replace(file)  # another command may begin at the same time
     return [Case(**row) for row in read_rows(file)]
 
 
