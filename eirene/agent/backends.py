@@ -165,7 +165,7 @@ def _local(named: str | LocalModel, options: _DrawnWith) -> Parts:
     from eirene.feedback_model.model import HALLUCINATION, LocalFeedback
     from eirene.feedback_model.request import INSTRUCT_PROMPT
     from eirene.models.local.model import load_local
-    from eirene.refiners.model import LocalRefiner
+    from eirene.refiners.model import local_refiner
 
     model = load_local(named) if isinstance(named, str) else named
     from eirene.models.local.chat import chat_of
@@ -174,7 +174,7 @@ def _local(named: str | LocalModel, options: _DrawnWith) -> Parts:
     sampling = LocalSampling(temperature=options.temperature, top_p=options.top_p)
     how = _how(options, f",layout={model.layout}")
     own = options.prompts
-    refiner = LocalRefiner(model, reasons_only=options.reasons_only, structured=options.structured, prompts=own)
+    refiner = local_refiner(model, reasons_only=options.reasons_only, structured=options.structured, prompts=own)
     draw = functools.partial(LocalFeedback, model, sampling=sampling, structured=options.structured, prompts=own)
     return _model_parts(
         model.name,

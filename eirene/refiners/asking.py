@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from typing import Literal
 
 from eirene.core.critique import Critique, TaggedSentence
 from eirene.core.errors import BackendError, InputError, UnusableReplyError
@@ -16,7 +17,7 @@ from eirene.models.structured import ReplyForm
 from eirene.prompts import SHIPPED, Message, Prompt, PromptSet
 from eirene.prompts.fence import break_control_tokens, fence_word, shown_line
 from eirene.prompts.history import history_lines
-from eirene.prompts.material import MATERIAL_PROMPT, evidence_lines, given_lines, material_of, numbered_lines
+from eirene.prompts.material import MATERIAL_PROMPT, evidence_lines, given_lines, material_of
 from eirene.refiners.base import DrawnText, RefineTask, Rejection
 from eirene.refiners.patch import drafted, named_sentences, patch_schema, read_patch
 from eirene.text.sentences import split_sentences
@@ -36,8 +37,8 @@ CRITICISMS: dict[Mode, str] = {
     "human": "refine_remarks",
 }
 """What a patch is asked for by: the modes in which one can be."""
-SENTENCE_PROMPTS = ("refine_sentence", "refine_sentence_given")
-"""Those that ask for one sentence again, without passages and with them."""
+SENTENCE_PROMPTS = ("refine_sentence", "refine_sentence_given", "refine_next")
+"""Those that ask for one sentence again, without passages and with them, and for one more."""
 PARTS = (
     MATERIAL_PROMPT,
     *PATCH_PROMPTS,
@@ -60,7 +61,8 @@ _SHOWN_ATTEMPTS = 3  # the latest; more would crowd out the answer
 @dataclass(frozen=True, slots=True)
 class AskedRewrite:
     """One request for a rewrite: the messages that ask for text, the JSON in the place of text where there is a schema,
-    and the word that marks the untrusted texts in both. `sentence`: the number of that which is asked for, if one is.
+    and the word that marks the untrusted texts in both. `sentence`: the number of that which is asked for again, or
+    behind which one more is (`action`), if one is.
     """
 
     task: RefineTask
@@ -68,6 +70,7 @@ class AskedRewrite:
     mark: str
     form: ReplyForm | None = None
     sentence: int | None = None
+    action: Literal["replace", "insert_after"] = "replace"
 
     @property
     def seeds(self) -> tuple[int, ...]:
@@ -95,15 +98,15 @@ class AskedRewrite:
             text = read_rewrite(reply, before=before, marks=(self.mark,))
         except UnusableReplyError as error:
             return f"{self.sentence}: {error}"
-        return Change(sentence=self.sentence, action="replace", text=text)
+        return Change(sentence=self.sentence, action=self.action, text=text)
 
 
 def requests_for(
     task: RefineTask, *, reasons_only: bool = False, prompt: Prompt | None = None, prompts: PromptSet = SHIPPED
 ) -> tuple[AskedRewrite, ...]:
-    """What a model is asked for a task: once, or for each sentence that may change; raises what `refine_messages` does."""
+    """What a model is asked for a task: once, or for each sentence by itself. Raises what `refine_messages` raises."""
     if task.form == "sentences":
-        return tuple(_asked_sentence(task, n, prompts) for n in sorted(named_sentences(task)))
+        return tuple(_asked_sentences(task, prompts))
     messages, mark = refine_messages(task, reasons_only=reasons_only, prompt=prompt, prompts=prompts)
     schema = patch_schema(task) if task.form == "patch" else None
     if schema is None:
@@ -144,24 +147,38 @@ def _of_sentences(asked: Sequence[AskedRewrite], replies: Sequence[Outcome | Non
     return drafted(first.task, changes, refused, seed=first.seeds[k], form="sentences", mark=first.mark, prompt=prompt)
 
 
-def _asked_sentence(task: RefineTask, n: int, prompts: PromptSet) -> AskedRewrite:
-    """The request for sentence `n` again.
+def _asked_sentences(task: RefineTask, prompts: PromptSet) -> Iterator[AskedRewrite]:
+    """The requests for the sentences that may change, each by itself.
 
-    With passages it is told nothing of a fault: what a small model hears of one makes it drop the sentence
-    (benchmarks/results/real_model.md). Without any, and of a person's remark, the reason is all there is to go by.
+    With passages each is asked for again, and nothing is said of a fault: a small model that hears of one drops the
+    sentence. Without any, what is missing is asked for as the next sentence; of a description of it models make a
+    remark about the answer. A person's remark and a finding are told.
     """
-    sentences, evidence = split_sentences(task.answer), task.evidence or whole_evidence(task.item)
-    sentence = next(s for s in sentences if s.n == n)
-    reason = next((s.reason or "" for s in (task.critique.sentences if task.critique else ()) if s.n == n), "")
-    is_given = bool(evidence.sentences)
-    note = "" if is_given and task.mode != "human" else break_control_tokens(reason)
+    evidence = whole_evidence(task.item) if task.evidence is None else task.evidence
+    sentences, named = split_sentences(task.answer), named_sentences(task)
+    said = {s.n: s for s in (task.critique.sentences if task.critique is not None else ())}
+    if task.critique is None and not evidence.sentences:
+        named = frozenset([sentences[-1].n])
     given = given_lines(task.item.model_copy(update={"context": None}), None, prompts)
-    values = {"given": given, "sentence": shown_line(sentence.text)}
-    values |= {"evidence": evidence_lines(evidence)} if is_given else {"answer": numbered_lines(sentences)}
-    mark = fence_word(*values.values(), note, made_from=values["given"])
-    values["note"] = _part(prompts, "refine_reason", mark=mark, note=note) if note else ""
-    messages = prompts.load(SENTENCE_PROMPTS[is_given]).fill({**values, "mark": mark})
-    return AskedRewrite(task, messages, mark, sentence=n)
+    for sentence in (s for s in sentences if s.n in named):
+        fault = said.get(sentence.n)
+        is_told = fault is not None and (task.mode == "human" or bool(fault.findings and not evidence.sentences))
+        note = _reasons(fault) if fault is not None and is_told else ""
+        so_far = break_control_tokens(task.answer[: sentence.text_end])
+        shown = {"sentence": shown_line(sentence.text)}
+        if evidence.sentences:
+            name, shown = "refine_sentence_given", {**shown, "evidence": evidence_lines(evidence)}
+        elif is_told:
+            name, shown = "refine_sentence", {**shown, "answer": so_far}
+        else:
+            name, shown = "refine_next", {"answer": so_far}
+        mark = fence_word(given, note, *shown.values(), made_from=given)
+        if name != "refine_next":
+            shown["note"] = _part(prompts, "refine_reason", mark=mark, note=note) if note else ""
+        messages = prompts.load(name).fill({**shown, "given": given, "mark": mark})
+        yield AskedRewrite(
+            task, messages, mark, sentence=sentence.n, action="insert_after" if name == "refine_next" else "replace"
+        )
 
 
 def refine_messages(

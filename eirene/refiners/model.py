@@ -10,17 +10,16 @@ from eirene.core.loop_settings import Structured
 from eirene.core.usage import Meter
 from eirene.models.chat import ChatModel, Sampling
 from eirene.models.drawing import draw_replies
+from eirene.models.local.chat import chat_of
 from eirene.models.local.layout import carried
 from eirene.models.local.model import LocalModel
 from eirene.models.replies import Reply
-from eirene.prompts import SHIPPED, PromptSet
+from eirene.prompts import SHIPPED, Prompt, PromptSet
 from eirene.refiners.asking import PROMPTS, AskedRewrite, drafts_of, requests_for
 from eirene.refiners.base import DrawnText, RefineTask
 
 if TYPE_CHECKING:
     from langchain_core.language_models import BaseChatModel
-
-    from eirene.models.local.sampling import LocalSampling
 
 
 class ChatRefiner:
@@ -38,6 +37,8 @@ class ChatRefiner:
     ) -> None:
         self.prompts = prompts
         self.chat = model if isinstance(model, ChatModel) else ChatModel(model)
+        self.writes_whole = reasons_only
+        self.tuned_in: Prompt | None = None
         self._reasons_only = reasons_only
 
     @property
@@ -50,9 +51,10 @@ class ChatRefiner:
 
         Raises `BackendError` when the model cannot be reached, `InputError` when a mode that needs a critique has none.
         """
-        if self._reasons_only:
+        tuned = self.tuned_in if self.tuned_in is not None and self.tuned_in.name == PROMPTS[task.mode] else None
+        if self.writes_whole or tuned is not None:
             task = replace(task, form="whole")
-        asked = requests_for(task, reasons_only=self._reasons_only, prompts=self.prompts)
+        asked = requests_for(task, reasons_only=self._reasons_only, prompt=tuned, prompts=self.prompts)
         # One after the other: what they begin with alike is in a prompt cache by the second one.
         return drafts_of(asked, [await self._replies(one, meter) for one in asked])
 
@@ -70,61 +72,20 @@ class ChatRefiner:
             return [error]
 
 
-class LocalRefiner:
-    """Asks a local model for a better answer, in the prompts that chat models get; see `eirene.refiners.asking`.
+def local_refiner(
+    model: LocalModel, *, reasons_only: bool = False, structured: Structured = "auto", prompts: PromptSet = SHIPPED
+) -> ChatRefiner:
+    """The refiner on a local model; the same task gives the same drafts.
 
     A model without a chat template is shown the same words as plain text, and writes whole answers. One that was
     trained in a prompt of a mode and carries it is asked in exactly that prompt in that mode. Unless `structured` is
-    `text`, patches are held to a grammar. `sampling` says how long replies may be, at most 1,024 tokens by default.
-    `reasons_only` shows the reasons of a critique alone, as the EIR paper does. `prompts`: own wording; raises
-    `InputError` where the model carries a prompt in the place of one of them.
+    `text`, patches are held to a grammar. Raises `InputError` where the model carries a prompt in the place of an own
+    one.
     """
-
-    draws = True
-
-    def __init__(
-        self,
-        model: LocalModel,
-        *,
-        sampling: LocalSampling | None = None,
-        reasons_only: bool = False,
-        structured: Structured = "auto",
-        prompts: PromptSet = SHIPPED,
-    ) -> None:
-        from eirene.models.local.sampling import LocalSampling
-
-        self._model = model
-        self._sampling = LocalSampling() if sampling is None else sampling
-        self._reasons_only = reasons_only
-        self._structured = structured
-        self._carried = carried(model.prompt, "refiner", where=model.name)
-        self._prompts = prompts
-        if self._carried is not None:
-            prompts.not_carried([self._carried.prompt.name], model=model.name)
-
-    @property
-    def name(self) -> str:
-        """The model's name, `hf:...`."""
-        return self._model.name
-
-    async def refine(self, task: RefineTask, *, meter: Meter) -> tuple[DrawnText, ...]:
-        """What the model drew, read as new answers; the same task gives the same drafts. A reply that cannot be read as
-        one is a draft that says why.
-
-        Raises `BackendError` for a prompt longer than the model's context, `InputError` when a mode that needs a
-        critique has none.
-        """
-        own = self._carried.prompt if self._carried is not None else None
-        prompt = own if own is not None and own.name == PROMPTS[task.mode] else None
-        if prompt is not None or self._reasons_only or self._model.layout != "chat":
-            task = replace(task, form="whole")
-        asked = requests_for(task, reasons_only=self._reasons_only, prompt=prompt, prompts=self._prompts)
-        return drafts_of(asked, [await self._replies(one, meter) for one in asked])
-
-    async def _replies(self, asked: AskedRewrite, meter: Meter) -> list[Reply]:
-        how = replace(self._sampling, temperature=asked.task.temperature or 0.0)
-        form = asked.form if self._structured != "text" else None
-        if form is not None:
-            how = replace(how, grammar=form.grammar)
-        ids = self._model.encode_messages(asked.messages if form is None else form.messages)
-        return await self._model.sample(ids, asked.seeds, sampling=how, meter=meter)
+    own = carried(model.prompt, "refiner", where=model.name)
+    if own is not None:
+        prompts.not_carried([own.prompt.name], model=model.name)
+    refiner = ChatRefiner(chat_of(model, structured=structured), reasons_only=reasons_only, prompts=prompts)
+    refiner.tuned_in = None if own is None else own.prompt
+    refiner.writes_whole = reasons_only or model.layout != "chat"
+    return refiner

@@ -25,7 +25,7 @@ from eirene.refiners.embedded.rewrite import rewrite
 from eirene.text.edits import Edit
 from eirene.text.english import Decapitalizer
 from eirene.text.quoting import quoted
-from eirene.text.sentences import Sentence, split_sentences
+from eirene.text.sentences import Sentence, split_sentences, without_list_markers
 
 MOST_SENTENCES = 100
 """A longer answer is asked about without a schema: strict servers bound its size."""
@@ -41,6 +41,8 @@ _LINE = re.compile(
 )
 _NOTHING = re.compile(r"\W*(?:none|no changes?|nothing)\W*", re.IGNORECASE)
 _MARKER = re.compile(r"\A(?:[-*+•‣▪–—]|\(?\d{1,3}[.)])[ \t]+")
+_TALK = re.compile(r"\b(?:the|this|your|my) (?:answer|question|statement|sentence)\b|\bsentence \d", re.IGNORECASE)
+"""What small models write in place of a sentence of an answer."""
 _SHOWN = 80
 
 
@@ -193,8 +195,7 @@ class _Patch:
         text, sentence = change.text.strip(), self.sentences.get(change.sentence)
         if sentence is not None and not sentence.text.startswith(f"{sentence.n}. "):
             text = text.removeprefix(f"{sentence.n}. ")
-        if sentence is not None and self.layout.lead(sentence):
-            text = _MARKER.sub("", text, count=1)
+        text = without_list_markers(_MARKER.sub("", text, count=1))
         text = re.sub(" *⏎ *", "\n", text).replace("\r\n", "\n")
         return change.model_copy(update={"text": text.replace("\n", "\r\n") if "\r\n" in self.task.answer else text})
 
@@ -219,6 +220,7 @@ class _Patch:
             "the lines of the block would be lost": replaces and "\n" not in change.text and self._is_block(change),
             "the answer says so already": said in self._said or any(said == _plain(other.text) for other in made),
             "it copies the prompt": is_copy,
+            "it speaks about the answer": bool(_TALK.search(change.text)) and not _TALK.search(self.task.answer),
             "it copies the criticism": any(reason in said for reason in self._copied),
         }
         return next((why for why, holds in faults.items() if holds), None)

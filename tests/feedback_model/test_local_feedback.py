@@ -25,7 +25,7 @@ from eirene.models.replies import Reply
 from eirene.prompts import PromptSet, load_prompt, read_prompts
 from eirene.prompts.loader import shipped_text
 from eirene.refiners.base import RefineTask
-from eirene.refiners.model import LocalRefiner
+from eirene.refiners.model import local_refiner
 from eirene.text.sentences import split_sentences
 from tests.tiny_llama import make_llama
 
@@ -39,6 +39,7 @@ class Said(LocalModel):
     """A model that says what it is told to, and records what it was shown."""
 
     name = "hf:said"
+    version = None
     layout = "instruct"
     prompt = None
 
@@ -55,6 +56,8 @@ class Said(LocalModel):
     ) -> list[Reply]:
         self.seen.append((ids, list(seeds)))
         return [Reply(t, self._finish_reason) for t in self._texts]
+
+    draw = sample
 
 
 async def test_a_copy_of_a_long_answer_has_room() -> None:
@@ -152,7 +155,7 @@ def test_a_damaged_prompt_file_is_an_input_error(subtests: pytest.Subtests) -> N
 async def test_the_refiner_shows_the_task_and_returns_the_rewrite() -> None:
     model = said("Sure, here is the improved answer:\nTrams are quiet and cheap.")
     task = RefineTask(ITEM, ANSWER, "generic", None, (), seed=11)
-    (draft,) = await LocalRefiner(model).refine(task, meter=Meter())
+    (draft,) = await local_refiner(model).refine(task, meter=Meter())
     assert draft.text == "Trams are quiet and cheap."
     assert ANSWER in model.seen[0][0][0]
     assert model.seen[0][1] == [11]
@@ -160,7 +163,7 @@ async def test_the_refiner_shows_the_task_and_returns_the_rewrite() -> None:
 
 async def test_a_rewrite_that_was_cut_off_says_so() -> None:
     task = RefineTask(ITEM, ANSWER, "improve", None, (), seed=11)
-    (draft,) = await LocalRefiner(said("Trams are", finish_reason="length")).refine(task, meter=Meter())
+    (draft,) = await local_refiner(said("Trams are", finish_reason="length")).refine(task, meter=Meter())
     assert "cut off" in (draft.unusable or "")
 
 
@@ -203,4 +206,4 @@ def test_an_own_prompt_in_the_place_of_a_carried_one_is_refused(tmp_path: Path) 
     LocalFeedback(model, prompts=own_prompt(tmp_path / "r", "refine_improve"))  # another role's
     model.prompt = CarriedPrompt("refiner", "chat", load_prompt("refine_improve")).to_json()
     with pytest.raises(InputError, match=r"leave refine_improve\.md out"):
-        LocalRefiner(model, prompts=own_prompt(tmp_path / "s", "refine_improve"))
+        local_refiner(model, prompts=own_prompt(tmp_path / "s", "refine_improve"))

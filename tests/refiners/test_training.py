@@ -24,7 +24,7 @@ from eirene.models.training.recipes import RefinerRecipe
 from eirene.models.training.run import EncodedExample, Step, TrainingRun
 from eirene.prompts import Message
 from eirene.refiners.base import RefineTask
-from eirene.refiners.model import LocalRefiner
+from eirene.refiners.model import local_refiner
 from eirene.refiners.preference_pairs import PreferencePair, parse_pair
 from eirene.refiners.training import (
     SAME_TOKENS,
@@ -124,7 +124,7 @@ def test_hf_loads_the_refiner_and_asks_in_the_prompt_that_it_carries(tuned: Any,
         for mode in ("improve", "generic"):
             item = Item(question="is it 3?", answer="not enough 3")
             task = RefineTask(item, item.answer, cast(Any, mode), None, (), seed=0)
-            asyncio.run(LocalRefiner(model).refine(task, meter=Meter()))
+            asyncio.run(local_refiner(model).refine(task, meter=Meter()))
             shown[model.prompt is None, mode] = model.tokenizer.decode(list(model.seen[-1]))
     assert "Of that day." in shown[False, "improve"] and "Of that day." not in shown[True, "improve"]
     assert shown[False, "generic"] == shown[True, "generic"]
@@ -193,7 +193,7 @@ class Shown(LocalModel):
         vars(self).update(vars(model))
         self.seen: list[Sequence[int]] = []
 
-    async def sample(self, ids: Sequence[int], seeds: Sequence[int], **_: Any) -> list[Reply]:
+    async def draw(self, ids: Sequence[int], seeds: Sequence[int], **_: Any) -> list[Reply]:
         self.seen.append(list(ids))
         return [Reply("Better.", "stop")]
 
@@ -204,7 +204,7 @@ def test_training_shows_the_prompt_that_refining_shows(plain: LocalModel, chat: 
         model = Shown(loaded)
         item = Item(question="Trams or buses?", answer="Trams.")
         task = RefineTask(item, item.answer, cast(Any, mode), None, (), seed=0)
-        asyncio.run(LocalRefiner(model).refine(task, meter=Meter()))
+        asyncio.run(local_refiner(model).refine(task, meter=Meter()))
         asking = pair_prompt([PAIR], RefinerRecipe(prompt=cast(Any, mode)), model.tokenizer)
         assert asking.ids(PAIR, model.tokenizer) == model.seen[0]
 
