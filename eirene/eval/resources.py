@@ -39,9 +39,10 @@ SAMPLES = 20
 class Resources:
     """Where detectors get what they work with; nothing is loaded before a detector asks for it.
 
-    `judge_model`: a chat model, or its name `provider:model`, reached at `base_url`. `local`: a causal LM on this
-    machine, or its name `hf:path-or-id[+adapter]`. `classifiers_named`: causal LMs tuned to tell errors, one an error
-    type. `nli_named`: a sequence classifier. `polls`: how often a judge is asked about one answer (ChainPoll: 5).
+    `judge_model`: a chat model, or its name (`provider:model`, reached at `base_url`; `hf:...`, `gguf:...`). `local`: a
+    causal LM on this machine, or its name, `hf:path-or-id[+adapter]` or `gguf:FILE`. `classifiers_named`: causal LMs
+    tuned to tell errors, one an error type. `nli_named`: a sequence classifier. `polls`: how often a judge is asked
+    about one answer (ChainPoll: 5).
     `samples`: how many other answers are drawn where the row brings none (SelfCheckGPT: 20). `own_encoder` None: the
     shipped one. `concurrency`: calls of the judge under way at most. `cache`: what the judge said before.
     `offline`: the judge will not be called, and so needs no key. `word_maps`: whether salience's scores keep their map
@@ -134,20 +135,50 @@ class Resources:
 
     @cached_property
     def local_model(self) -> LocalModel:
-        """The local model. Raises `InputError` where none is named, `MissingExtraError` without the extra `local`."""
+        """The local model's weights. Raises `InputError` where none is named, and for a GGUF file, whose layers nobody
+        can look into; `MissingExtraError` without the extra `local`.
+        """
         from eirene.models.local.model import load_local
 
         if self.local is None:
             raise InputError("no local model is named", field="local-model")
         if not isinstance(self.local, str):
             return self.local
+        if self._is_gguf:
+            raise InputError(
+                f"this detector reads a model's layers, which a GGUF file does not show, got {self.local!r}; name one "
+                "by hf:path-or-id (gptscore, pseudo-entropy and selfcheck take a GGUF file)",
+                field="local-model",
+            )
         if not self.local.startswith("hf:"):
-            raise InputError(f"a local model is named hf:path-or-id[+adapter], got {self.local!r}", field="local-model")
+            raise InputError(
+                f"a local model is named hf:path-or-id[+adapter] or gguf:FILE, got {self.local!r}", field="local-model"
+            )
         return load_local(self.local)
+
+    @property
+    def _is_gguf(self) -> bool:
+        return isinstance(self.local, str) and self.local.startswith("gguf:")
+
+    @cached_property
+    def local_chat(self) -> ChatModel:
+        """The local model as one that replies. Raises what `local_model` raises, but for a GGUF file."""
+        from eirene.models.resolve import ChatOptions, resolve_chat
+
+        if isinstance(self.local, str) and self._is_gguf:
+            return resolve_chat(self.local, options=ChatOptions(structured=self.structured))
+        model = self.local_model  # before the import below, which needs torch: this says which extra is missing
+        from eirene.models.local.chat import chat_of
+
+        return chat_of(model)
 
     @cached_property
     def token_scorer(self) -> TokenScorer:
-        """The local model as what tells how likely each token of a text is. Raises what `local_model` raises."""
+        """The local model as what tells how likely each token of a text is. Raises what `local_chat` raises."""
+        if isinstance(self.local, str) and self._is_gguf:
+            from eirene.models.gguf.scoring import GgufScorer
+
+            return GgufScorer(self.local)
         model = self.local_model  # before the import below, which needs torch: this says which extra is missing
         from eirene.models.local.scoring import LocalScorer
 

@@ -72,8 +72,9 @@ def test_a_judge_is_named_as_a_chat_model_or_as_one_on_this_machine() -> None:
 
 
 def test_a_local_model_has_its_own_form_of_name() -> None:
-    with pytest.raises(InputError, match="hf:path-or-id"):
-        _ = Resources(local="openai:gpt").local_model
+    for name, said in [("openai:gpt", "or gguf:FILE, got 'openai:gpt'"), ("gguf:a.gguf", "a GGUF file does not show")]:
+        with pytest.raises(InputError, match=said):
+            _ = Resources(local=name).local_model
 
 
 def test_every_need_names_what_would_meet_it() -> None:

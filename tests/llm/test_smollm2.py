@@ -22,6 +22,7 @@ from eirene.eval.base import Case
 from eirene.eval.detectors.chainpoll import ChainPoll
 from eirene.feedback_model.base import FeedbackRequest
 from eirene.models.chat import ChatModel, Sampling
+from eirene.models.gguf.scoring import GgufScorer
 from eirene.models.gguf.trial import try_model
 from eirene.models.resolve import ChatOptions, resolve_chat
 from eirene.npov.writers import ChatWriter, WriteTask
@@ -64,6 +65,17 @@ async def test_critiques_are_one_call_and_can_be_read(gguf_file: Path, kind: str
 
 
 @pytest.mark.slow
+async def test_a_text_is_as_likely_as_when_the_model_wrote_it(gguf_file: Path) -> None:
+    """What it writes by itself, handed in as a text to be scored, has the same tokens and probabilities."""
+    chat, prompt = resolve_chat(named(gguf_file)), (Message("user", "What is a lamp?"),)
+    reply = await chat.ask(prompt, sampling=Sampling(temperature=0.0, top_logprobs=3), meter=Meter())
+    told = [token for token in reply.tokens if token.text]
+    found = await GgufScorer(named(gguf_file)).score(prompt, reply.text, top=3, meter=(meter := Meter()))
+    assert [reply.text[t.start : t.end] for t in found] == [token.text for token in told]
+    assert [t.logprob for t in found] == pytest.approx([token.logprob for token in told], abs=0.05)
+    assert meter.total.calls == 1 and all(3 <= len(t.top) <= 4 for t in found)
+
+
 async def test_a_seed_holds_whatever_ran_before(gguf_file: Path) -> None:
     first, _ = await critiques(named(gguf_file), count=4)
     await resolve_chat(named(gguf_file)).ask([Message("user", "Hello.")], sampling=Sampling(seed=1), meter=Meter())

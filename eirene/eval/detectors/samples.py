@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-from typing import TYPE_CHECKING
 
 from eirene.core.errors import BackendError, InputError, TooLongError
 from eirene.core.memo import Memo
@@ -24,9 +23,6 @@ from eirene.prompts import SHIPPED, Message, PromptSet
 from eirene.prompts.history import HISTORY_PROMPT
 from eirene.text.thinking import without_thinking
 
-if TYPE_CHECKING:
-    from eirene.models.local.model import LocalModel
-
 SAMPLE_PROMPTS = ("sample_answer", "sample_answer_given", "sample_answer_followup", HISTORY_PROMPT)
 _KEPT = 1024  # questions whose drawn samples are kept
 _MAX_TOKENS = 512  # of a local model's sample
@@ -42,8 +38,9 @@ class SampleSource:
 
     def __init__(
         self,
-        model: ChatModel | LocalModel | None = None,
+        model: ChatModel | None = None,
         *,
+        need: Need = "judge",
         count: int = SAMPLES,
         seed: int = 0,
         prompts: PromptSet = SHIPPED,
@@ -51,6 +48,7 @@ class SampleSource:
         if count < 1:
             raise InputError(f"count must be at least 1, got {count}", field="samples")
         self._model = model
+        self._need: Need = need
         self._count = count
         self._prompts = prompts
         self._seeds = [derive_seed(seed, "other answer", n) for n in range(count)]
@@ -61,7 +59,7 @@ class SampleSource:
         """Samples, and the model that they are drawn from if there is one."""
         if self._model is None:
             return frozenset({"samples"})
-        return frozenset({"samples", "judge" if isinstance(self._model, ChatModel) else "local_model"})
+        return frozenset({"samples", self._need})
 
     @property
     def version(self) -> str:
@@ -83,33 +81,18 @@ class SampleSource:
         )
 
     async def _draw(self, messages: tuple[Message, ...], meter: Meter) -> tuple[str, ...] | Unscored:
-        if isinstance(self._model, ChatModel):
-            texts = await self._ask(self._model, messages, meter)
-        else:
-            assert self._model is not None
-            try:
-                texts = await self._sample(self._model, messages, meter)
-            except TooLongError as error:
-                return Unscored(unscored=str(error))
+        assert self._model is not None
+        sampling = Sampling(temperature=1.0, max_tokens=_MAX_TOKENS if self._need == "local_model" else None)
+        replies = await asked_often(self._model, messages, sampling, self._seeds, meter)
+        failed = [reply for reply in replies if isinstance(reply, BackendError)]
+        if failed and isinstance(failed[-1], TooLongError):
+            return Unscored(unscored=str(failed[-1]))
+        raise_where_all_failed(replies)
+        texts = [reply.text for reply in replies if not isinstance(reply, BackendError) and not reply.is_filtered]
         useful = tuple(text for text in map(without_thinking, texts) if text.strip())
         if 2 * len(useful) < self._count:
             return Unscored(unscored=f"{len(useful)} of {self._count} samples came, half of them are needed")
         return useful
-
-    async def _ask(self, chat: ChatModel, messages: tuple[Message, ...], meter: Meter) -> list[str]:
-        replies = await asked_often(chat, messages, Sampling(temperature=1.0), self._seeds, meter)
-        raise_where_all_failed(replies)
-        return [reply.text for reply in replies if not isinstance(reply, BackendError) and not reply.is_filtered]
-
-    async def _sample(self, model: LocalModel, messages: tuple[Message, ...], meter: Meter) -> list[str]:
-        from eirene.models.local.sampling import LocalSampling
-
-        if model.layout == "chat":
-            ids = model.encode_chat(messages)
-        else:
-            ids = model.encode_text("\n\n".join(m.content for m in messages) + "\n\n")
-        how = LocalSampling(max_new_tokens=_MAX_TOKENS, temperature=1.0, top_p=1.0)
-        return [reply.text for reply in await model.sample(ids, self._seeds, sampling=how, meter=meter)]
 
 
 class SampledDetector:
@@ -159,9 +142,10 @@ def source_of(resources: Resources) -> SampleSource:
 
 
 def _drawn_from(resources: Resources) -> SampleSource:
-    model: ChatModel | LocalModel | None = None
+    model: ChatModel | None = None
+    need: Need = "judge"
     if resources.judge_model is not None:
         model = resources.judge
     elif resources.local is not None:
-        model = resources.local_model
-    return SampleSource(model, count=resources.samples, seed=resources.seed, prompts=resources.prompts)
+        model, need = resources.local_chat, "local_model"
+    return SampleSource(model, need=need, count=resources.samples, seed=resources.seed, prompts=resources.prompts)

@@ -90,7 +90,7 @@ def test_bad_usage_is_one_clear_line(run: Run, tmp_path: Path) -> None:
         (("--draws", "0"), "draws must be at least 1"),
         (("--slice", "colour"), "no field 'colour' to slice by; known: kind"),
         (("--dev", "nowhere.jsonl"), "no such file"),
-        (("--judge", "embedded", "--detectors", "chainpoll"), "a judge is a chat model"),
+        (("--judge", "embedded", "--detectors", "chainpoll"), "a judge is named provider:model"),
         (("--price", "1"), "price must be two numbers"),
         (("--concurrency", "0"), "concurrency must be at least 1"),
     ]:

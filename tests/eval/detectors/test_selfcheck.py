@@ -22,7 +22,7 @@ from eirene.eval.base import Case, case_of
 from eirene.eval.datasets import read_labelled
 from eirene.eval.detectors import chainpoll, selfcheck
 from eirene.eval.detectors.judge import bounded
-from eirene.eval.detectors.samples import SampleSource, sample_messages
+from eirene.eval.detectors.samples import SampleSource, sample_messages, source_of
 from eirene.eval.detectors.selfcheck import (
     HALF_NLL,
     SelfCheckEmbedding,
@@ -32,10 +32,10 @@ from eirene.eval.detectors.selfcheck import (
     tokens_of,
     unigram_nlls,
 )
+from eirene.eval.resources import Resources
 from eirene.models.chat import ChatModel
 from eirene.models.encoder import load_encoder
 from eirene.models.limits import RetryPolicy
-from eirene.models.local.model import load_local
 from eirene.models.resolve import ChatOptions, resolve_chat
 from eirene.models.scripted import ScriptedChatModel
 from eirene.testing.loopback import LoopbackServer
@@ -207,13 +207,14 @@ async def test_samples_are_drawn_by_the_real_client() -> None:
 
 async def test_samples_are_drawn_from_a_local_model(tmp_path: Path) -> None:
     for chat in (True, False):
-        model = load_local(f"hf:{make_llama(tmp_path / str(chat), chat=chat)}", device="cpu")
-        meter = Meter()
-        source = SampleSource(model, count=3)
+        folder = make_llama(tmp_path / str(chat), chat=chat)
+        resources, meter = Resources(local=f"hf:{folder}?device=cpu", samples=3), Meter()
+        source = source_of(resources)
         samples = await source.get(case("Ann."), meter=meter)
         assert not isinstance(samples, Unscored) and 2 <= len(samples) <= 3
         assert meter.total.calls == 1 and source.needs == {"samples", "local_model"}
-        assert await SampleSource(model, count=3).get(case("Ann."), meter=Meter()) == samples
+        again = source_of(Resources(local=resources.local_model, samples=3))
+        assert await again.get(case("Ann."), meter=Meter()) == samples
 
 
 def test_the_examples_in_the_docstrings_hold(subtests: pytest.Subtests) -> None:
