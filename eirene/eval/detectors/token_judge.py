@@ -10,7 +10,7 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 from eirene.core.memo import Memo
-from eirene.core.scores import Score, Scores, SentenceScore, Unscored, number
+from eirene.core.scores import ArgumentScore, Score, Scores, SentenceScore, Unscored, number
 from eirene.core.usage import Meter
 from eirene.eval.base import GIVEN, Case, Detector, Need
 from eirene.eval.detectors.chainpoll import ChainPoll, Question
@@ -29,7 +29,9 @@ if TYPE_CHECKING:
 
 BAND = (0.1, 0.6)
 """Risks by the verifier between which a sentence is asked about (`benchmarks/judges.py` has what that costs)."""
-NO_COVERAGE = "the judge looks for hallucinations only"
+NO_COVERAGE = "the judge looks for hallucinations, and for what a critique asked"
+ASKED = "asked"
+"""The group of a critique's reasons where nothing was given (`eirene.core.grounding`)."""
 NO_CLAIM = "no sentence of the answer claims anything"
 _KEPT = 1024  # claims whose odds are kept
 
@@ -40,7 +42,8 @@ class TokenJudge:
     Score: hallucination of a sentence = P(No) by the log-odds of the first token; of the answer = that of its worst
         sentence, raw `log_odds` of Yes; unscored where a sentence could not be asked about. With `cheap`, a detector
         that costs no call, a sentence keeps its score outside of `BAND`, and within it the log-odds of both are
-        added; raw `asked` is the share of the sentences that the model judged. Coverage is unscored.
+        added; raw `asked` is the share of the sentences that the model judged. Coverage of a critique's reason, where
+        nothing was given = P(No) that it is met now, of the answer = the worst; else unscored.
     Needs: a judge. It asks for adherence where text was given, else for correctness. A model without token
         probabilities is polled as `chainpoll` does, and `polls` of the scores say so.
     Reference: the probability of "True" as in Kadavath et al. 2022, section 3; prompts of our own.
@@ -74,7 +77,7 @@ class TokenJudge:
     @property
     def version(self) -> str:
         """Model, prompts, the polls behind it, and what comes before it."""
-        prompts = self._prompts.digests(["judge_adherence", "judge_correctness", HISTORY_PROMPT])
+        prompts = self._prompts.digests(["judge_adherence", "judge_correctness", "judge_reason", HISTORY_PROMPT])
         before = "" if self._cheap is None else f",{self._cheap.version},band={BAND[0]:g}-{BAND[1]:g}"
         return f"{self.polling.version},token={prompts},encoder={self._encoder.digest}{before}"
 
@@ -84,25 +87,24 @@ class TokenJudge:
         return await self.polling.score(case, meter=meter) if found is None else found
 
     async def _by_token(self, case: Case, meter: Meter) -> Scores | None:
-        """The scores by one token a sentence; None where it turns out that the model gives no probabilities."""
+        """The scores by one token each; None where it turns out that the model gives no probabilities."""
         sentences = [s for s in split_sentences(case.answer) if s.text]
         nothing = await asyncio.to_thread(not_checked, [s.text for s in sentences], self._encoder)
         known = await self._known(case, meter)
         sure = {n for n, risk in known.items() if not BAND[0] < risk < BAND[1]}
-        asked = [s for s, why in zip(sentences, nothing, strict=True) if why is None and s.n not in sure]
-        odds = await self._ask([(s.n, claim_messages(case, s.text, self._prompts)) for s in asked], meter)
-        if any(isinstance(found, Unscored) for found in odds.values()) and not self._choice.is_readable:
+        claims = [s for s, why in zip(sentences, nothing, strict=True) if why is None and s.n not in sure]
+        reasons = [reason for group in case.given.groups if group.name == ASKED for reason in group.arguments]
+        asked = [claim_messages(case, s.text, self._prompts) for s in claims]
+        told = await self._ask([*asked, *(reason_messages(case, r, self._prompts) for r in reasons)], meter)
+        if not self._choice.is_readable and any(isinstance(found, Unscored) for found in told):
             return None
-        scores: list[SentenceScore] = []
-        for sentence, why in zip(sentences, nothing, strict=True):
-            found: Score = Unscored(unscored=why or "")
-            if sentence.n in odds:
-                said = odds[sentence.n]
-                found = said if isinstance(said, Unscored) else risk_by(said, known.get(sentence.n))
-            elif sentence.n in known:
-                found = known[sentence.n]
-            scores.append(SentenceScore(n=sentence.n, hallucination=found))
-        return _scores(scores, odds, is_cascade=self._cheap is not None)
+        odds = dict(zip((s.n for s in claims), told, strict=False))
+        scores = [
+            SentenceScore(n=s.n, hallucination=_risk(why, odds.get(s.n), known.get(s.n)))
+            for s, why in zip(sentences, nothing, strict=True)
+        ]
+        found = _scores(scores, odds, is_cascade=self._cheap is not None)
+        return _with_reasons(found, told[len(claims) :]) if reasons else found
 
     async def _known(self, case: Case, meter: Meter) -> dict[int, float]:
         """The cheap detector's scores by sentence; empty where it has none, or where it is not there."""
@@ -112,10 +114,8 @@ class TokenJudge:
         found = ((s.n, number(s.hallucination)) for s in scores.sentences)
         return {n: risk for n, risk in found if risk is not None}
 
-    async def _ask(
-        self, claims: Sequence[tuple[int, tuple[Message, ...]]], meter: Meter
-    ) -> dict[int, float | Unscored]:
-        """The log-odds of each claim, by its number; what was asked before is not asked again."""
+    async def _ask(self, prompts: Sequence[tuple[Message, ...]], meter: Meter) -> list[float | Unscored]:
+        """The log-odds of each prompt, in order; what was asked before is not asked again."""
 
         async def one(messages: tuple[Message, ...]) -> float | Unscored:
             return await self._odds.get_or_await(
@@ -123,12 +123,12 @@ class TokenJudge:
             )
 
         # The first by itself: it finds out what the server takes, and leaves the shared beginning in its cache.
-        found: list[float | Unscored | BaseException] = [await one(messages) for _, messages in claims[:1]]
-        found += await asyncio.gather(*(one(messages) for _, messages in claims[1:]), return_exceptions=True)
-        failed = [error for error in found if isinstance(error, BaseException)]
-        if failed:
-            raise failed[0]
-        return {n: odds for (n, _), odds in zip(claims, found, strict=True) if not isinstance(odds, BaseException)}
+        first = [await one(messages) for messages in prompts[:1]]
+        rest = await asyncio.gather(*(one(messages) for messages in prompts[1:]), return_exceptions=True)
+        for found in rest:
+            if isinstance(found, BaseException):
+                raise found
+        return [*first, *(found for found in rest if not isinstance(found, BaseException))]
 
 
 def question_of(case: Case) -> Question:
@@ -145,9 +145,32 @@ def claim_messages(case: Case, claim: str, prompts: PromptSet = SHIPPED) -> tupl
     return prompts.load(f"judge_{question}").fill({"material": material, "mark": mark})
 
 
+def reason_messages(case: Case, reason: str, prompts: PromptSet = SHIPPED) -> tuple[Message, ...]:
+    """What the judge is asked about one reason of a critique: whether the answer meets it now."""
+    shared = [*question_sections(case.question, case.history, prompts), Section("answer", case.answer)]
+    material, mark = fenced([*shared, Section("criticism", reason)], shared=shared)
+    return prompts.load("judge_reason").fill({"material": material, "mark": mark})
+
+
 def risk_by(odds: float, cheap: float | None = None) -> float:
     """P(No) by the log-odds of Yes; where another detector's risk is known, by both together, as if independent."""
     return probability(-odds if cheap is None else log_odds(cheap) - odds)
+
+
+def _risk(why: str | None, odds: float | Unscored | None, cheap: float | None) -> Score:
+    """The score of a sentence that claims something (`why` None), or that the cheap detector has read."""
+    if odds is None:
+        return Unscored(unscored=why or "") if cheap is None else cheap
+    return odds if isinstance(odds, Unscored) else risk_by(odds, cheap)
+
+
+def _with_reasons(scores: Scores, odds: Sequence[float | Unscored]) -> Scores:
+    """The scores with the coverage of what a critique asked for; of the answer that of the reason least met."""
+    met: list[Score] = [o if isinstance(o, Unscored) else risk_by(o) for o in odds]
+    worst = max((value for score in met if (value := number(score)) is not None), default=None)
+    lost = next((score for score in met if isinstance(score, Unscored)), None)
+    arguments = tuple(ArgumentScore(group=ASKED, n=n, coverage=score) for n, score in enumerate(met, start=1))
+    return scores.model_copy(update={"coverage": worst if lost is None else lost, "arguments": arguments})
 
 
 def _scores(sentences: list[SentenceScore], odds: dict[int, float | Unscored], *, is_cascade: bool) -> Scores:

@@ -30,7 +30,8 @@ def plain(model: LocalModel, messages: list[Message]) -> torch.Tensor:
     """The log-probabilities of every first token, from one plain pass."""
     ids = torch.tensor([model.encode_messages(messages)])
     with torch.inference_mode():
-        return model.model(input_ids=ids).logits[0, -1].log_softmax(-1)
+        logits: torch.Tensor = model.model(input_ids=ids).logits[0, -1]
+    return logits.log_softmax(-1)
 
 
 async def test_the_log_odds_are_those_of_a_plain_pass(model: LocalModel) -> None:
@@ -38,7 +39,7 @@ async def test_the_log_odds_are_those_of_a_plain_pass(model: LocalModel) -> None
     logprobs = plain(model, asked("trams"))
     words: dict[str, list[float]] = {}
     for logprob, token in zip(*(found.tolist() for found in logprobs.topk(20)), strict=True):
-        word = model.tokenizer.decode([token]).strip()
+        word = str(model.tokenizer.decode([token])).strip()
         words.setdefault(word.casefold() if len(word) > 1 else word, []).append(logprob)
     one, other = [word for word in words if word][:2]
     found = await TokenChoice(chat_of(model), (one, other)).ask(asked("trams"), meter=Meter())
