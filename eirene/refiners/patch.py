@@ -177,7 +177,7 @@ class _Patch:
 
     @cached_property
     def _said(self) -> frozenset[str]:
-        return frozenset(_plain(s.text) for s in self.sentences.values() if s.n not in self.dropped)
+        return frozenset(_plain(self._old(n)) for n in self.sentences if n not in self.dropped)
 
     @cached_property
     def _copied(self) -> tuple[str, ...]:

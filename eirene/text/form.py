@@ -62,7 +62,7 @@ def _fences(text: str) -> Iterator[Span]:
     at = 0
     while (mark := _FENCE.search(text, at)) is not None:
         fence = mark.group(1)
-        closing = re.compile(rf"^[ \t]*{fence}{fence[0]}*[ \t]*$", re.MULTILINE).search(text, mark.end())
+        closing = re.compile(rf"^[ \t]*{fence}{fence[0]}*[ \t]*(?=\r?$)", re.MULTILINE).search(text, mark.end())
         at = len(text) if closing is None else closing.end()
         yield mark.start(), at
 
