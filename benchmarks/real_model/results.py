@@ -53,8 +53,7 @@ def read_results(folder: Path) -> Arms:
 
 def whole_lines(file: Path) -> Iterator[Row]:
     """The rows of a journal but a line that was cut off."""
-    for line in file.read_text("utf-8").rpartition("\n")[0].split("\n"):
-        yield json.loads(line)
+    yield from map(json.loads, filter(None, file.read_text("utf-8").rpartition("\n")[0].split("\n")))
 
 
 def result(case: Case, answer: str | None, status: str, used: Row, **told: Any) -> Result:
