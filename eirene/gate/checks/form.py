@@ -38,8 +38,8 @@ _MOST_COUNTED = 10
 
 _READ = 20_000
 """Characters of a text whose sentences are looked at."""
-# What ends a sentence in some script, and the marks that may close it.
-_ENDED = re.compile(r"[.!?…:;。！？｡．：；؟۔؛।॥։።፧။။][\"'”’“)\]»›«」』）】》*_\u200e\u200f]*$")
+# What ends a sentence in some script, and the marks and citations that may close it.
+_ENDED = re.compile(r"[.!?…:;。！？｡．：；؟۔؛।॥։።፧။။][\"'”’“)\]»›«」』）】》*_\u200e\u200f]*(?:\s*\[[\d, ]{1,9}\])*$")
 _NO_PROSE = re.compile(r"\s*(?:[-*+•|#>]|\(?\w{1,3}[.)、]|`{3}|~{3})\s?|.*[{}\\<>|]")
 _LETTERS, _TAIL = 6, 24
 """Least letters of a sentence that tells how its text ends sentences; characters quoted of a torn end."""
@@ -80,7 +80,7 @@ def torn(case: EditCase) -> Iterator[Objection]:
     What the text before has as well is no fault of the edit.
     """
     sentences = [s.text for s in split_sentences(case.before[:_READ]) if sum(map(str.isalpha, s.text)) >= _LETTERS]
-    is_ended = bool(sentences) and all(map(_ENDED.search, sentences))
+    is_ended = len(sentences) > 1 and all(map(_ENDED.search, sentences))
     for n, edit in case.changed():
         old, new = case.old(edit), case.new(edit)[:_READ]
         if not new or _NO_PROSE.match(new):

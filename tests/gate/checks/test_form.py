@@ -96,10 +96,11 @@ OLD = "Uniforms make all the pupils of a school more equal in class and cost 40 
 )
 def test_what_is_no_sentence_is_objected_to_and_its_removal_mends(new: str, says: str) -> None:
     given = ["Uniforms make pupils equal."]
-    found = reasons(form, edit_case(OLD, new, given=given))
+    old, new = f"They are warm. {OLD}", f"They are warm. {new}"
+    found = reasons(form, edit_case(old, new, given=given))
     assert len(found) == 1 and says in found[0]
-    assert reasons(form, edit_case(new, OLD, given=given)) == []
-    assert len(reasons(torn, edit_case(new, OLD, given=given).swapped)) == 1
+    assert reasons(form, edit_case(new, old, given=given)) == []
+    assert len(reasons(torn, edit_case(new, old, given=given).swapped)) == 1
 
 
 @pytest.mark.parametrize(
