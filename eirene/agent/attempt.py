@@ -103,9 +103,10 @@ class Attempt(FrozenModel):
         """With what was asked because of its scores."""
         return self.model_copy(update={"scores_without_errors": scores_without_errors, "pairwise": pairwise})
 
-    def in_state(self, waiting: Sequence[Attempt] = ()) -> Json:
-        """The update that puts it into the state, with those that wait for it to be turned down."""
-        return {"attempt": self.model_dump(mode="json"), "waiting": [a.model_dump(mode="json") for a in waiting]}
+    def in_state(self, waiting: Sequence[Attempt] | None = None) -> Json:
+        """The update that puts it into the state; `waiting`: those that now wait for it to be turned down."""
+        held: Json = {"attempt": self.model_dump(mode="json")}
+        return held if waiting is None else {**held, "waiting": [a.model_dump(mode="json") for a in waiting]}
 
     def as_round(self, state: State, *, decision: Literal["accept", "reject"], why: str) -> Json:
         """The update that appends the round to those of the state: critique, samples, attempt and decision."""

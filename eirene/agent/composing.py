@@ -52,15 +52,18 @@ def _before(state: State) -> Iterator[Change]:
 
 
 def _best(pool: Sequence[Change], before: str, comparer: Comparer) -> list[Change]:
+    """Each place's best change, judged beside those before it as the gate judges one edit of a rewrite."""
     taken: list[Change] = []
-    reached = 0.0
+    text = before
     for place in dict.fromkeys((c.sentence, c.action == "insert_after") for c in pool):
-        found: Change | None = None
+        best, reached = None, 0.0
         for change in (c for c in pool if (c.sentence, c.action == "insert_after") == place):
             check_cancelled()
-            text = patched(before, [*taken, change])
-            odds = comparer.log_odds(before, text) if text.strip() else None
-            if odds is not None and odds > reached and not comparer.drops(before, text):
-                found, reached = change, odds
-        taken += [] if found is None else [found]
+            changed = patched(before, [*taken, change])
+            odds = comparer.log_odds(text, changed) if changed.strip() else None
+            if odds is not None and odds > reached and not comparer.drops(before, changed):
+                best, reached = change, odds
+        if best is not None:
+            taken.append(best)
+            text = patched(before, taken)
     return taken

@@ -29,7 +29,7 @@ from eirene.text.sentences import Sentence, split_sentences, without_list_marker
 
 MOST_SENTENCES = 100
 """A longer answer is asked about without a schema: strict servers bound its size."""
-_LEAST_COPIED = 4
+_LEAST_COPIED = 3
 """Words of a reason from which a text that holds all of it is a copy, and no sentence of an answer."""
 _LINE = re.compile(
     r"""\s*(?:[-*•]\s+)?(?:
