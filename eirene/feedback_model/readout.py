@@ -2,7 +2,8 @@
 
 Each sentence is asked about by itself, for one token: with passages whether these support all of it and whether it
 helps to answer the question, without any whether it says enough. Small models call sound sentences faulty when they are
-asked for faults, so that they are asked for what is good. Reasons are drawn for faulted sentences alone.
+asked for faults, and answer at random under a whole answer; so they are asked for what is good, and shown a sentence
+alone. Reasons are drawn for faulted sentences alone.
 """
 
 from __future__ import annotations
@@ -22,8 +23,8 @@ from eirene.models.chat import ChatModel, Sampling
 from eirene.models.structured import ReplyForm, json_object, object_schema, text_schema
 from eirene.models.token_choice import TokenChoice, probability
 from eirene.prompts import SHIPPED, Message, PromptSet
-from eirene.prompts.fence import one_line
-from eirene.prompts.material import MATERIAL_PROMPT, material_of, numbered_lines
+from eirene.prompts.fence import one_line, shown_line
+from eirene.prompts.material import MATERIAL_PROMPT, material_of
 from eirene.text.sentences import Sentence
 
 QUESTIONS = {
@@ -46,8 +47,8 @@ def questions_for(request: FeedbackRequest) -> tuple[str, ...]:
 def verdict_messages(request: FeedbackRequest, question: str, prompts: PromptSet = SHIPPED) -> Iterator[list[Message]]:
     """The prompts that ask `question` (a prompt's name) of each sentence, in order; they begin alike."""
     material = material_of(request.item, request.sentences, request.evidence, prompts=prompts)
-    for statement in numbered_lines(request.sentences).split("\n"):
-        values = {"material": material.block, "mark": material.mark, "statement": statement}
+    for sentence in request.sentences:
+        values = {"given": material.given, "mark": material.mark, "claim": shown_line(sentence.text)}
         yield list(prompts.load(question).fill(values))
 
 
@@ -96,8 +97,9 @@ def sample_of_chances(
     """The sample of these chances, with the reasons by number; `standing` ones where a reason cannot count."""
     tags: list[Tag] = ["Incomplete" if n in reasons else "Complete" for n in range(1, len(chances) + 1)]
     said = Sample(tags=tuple(tags), reasons=tuple(reasons.get(n) for n in range(1, len(tags) + 1)))
-    void = {note.sentence for note in with_usable_votes(said, says).unusable}
-    kept = tuple(standing[n] if n in void else reason for n, reason in enumerate(said.reasons, start=1))
+    usable = with_usable_votes(said, says)
+    void = {note.sentence for note in usable.unusable}
+    kept = tuple(standing[n] if n in void else reason for n, reason in enumerate(usable.reasons, start=1))
     return Sample(tags=said.tags, reasons=kept, chances=tuple(chances))
 
 

@@ -10,7 +10,9 @@ import re
 from collections.abc import Callable, Iterator
 
 from eirene.core.critique import FeedbackNote, Sample
+from eirene.feedback_model.request import LONGEST_LACK
 from eirene.text.frames import frame_of
+from eirene.text.sentences import split_sentences
 from eirene.text.torn_ends import is_torn
 from eirene.text.words import stems
 
@@ -30,11 +32,13 @@ def with_usable_votes(sample: Sample, says: Says | None = None) -> Sample:
     """The sample with a note of each Incomplete whose reason cannot count; as it is where all can.
 
     - A reason that another sentence has as well, but for a few words: which of them it speaks of cannot be told.
-    - One that breaks off: English alone is read (`eirene.text.torn_ends`).
+    - One that breaks off: English alone is read (`eirene.text.torn_ends`), beside what ends where replies must. What
+      stands whole before the torn end is kept, and counts.
     - One that misses a statement ("It does not say that rents rose") which the answer makes, as `says` reads it.
     """
     if not sample.is_valid:
         return sample
+    sample = sample.model_copy(update={"reasons": tuple(reason and _whole_part(reason) for reason in sample.reasons)})
     found = tuple(FeedbackNote(sentence=n, reason=why) for n, why in _unusable(sample, says))
     return sample.model_copy(update={"unusable": found}) if found else sample
 
@@ -58,7 +62,14 @@ def _are_alike(one: frozenset[str], other: frozenset[str]) -> bool:
 
 def breaks_off(reason: str) -> bool:
     """Whether an English reason ends before it has said anything whole."""
-    return is_torn(reason) or _NOUN_ALONE.match(reason) is not None
+    is_full = len(reason) >= LONGEST_LACK and reason[-1] not in ".!?"
+    return is_full or is_torn(reason) or _NOUN_ALONE.match(reason) is not None
+
+
+def _whole_part(reason: str) -> str:
+    """The reason without a last sentence that breaks off, where it has another one."""
+    whole = split_sentences(reason)[:-1] if breaks_off(reason) else ()
+    return reason[: whole[-1].text_end] if whole else reason
 
 
 def asks_for_what_is_said(reason: str, says: Says) -> bool:

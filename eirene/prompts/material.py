@@ -1,7 +1,9 @@
 """Material: the block that the prompts of critic, refiner and judge begin with: question, evidence, numbered answer.
 
 It is the same to the byte for all of them, and stands first, so that a server reads it once (llama.cpp's and OpenAI's
-prompt caches know the beginning of a prompt again). What a role is asked stands behind it.
+prompt caches know the beginning of a prompt again). What a role is asked stands behind it. Its own first part, `given`,
+is all but the answer: the beginning of questions about one sentence, which a small model answers at random under the
+whole answer.
 
 Everything in it is untrusted. Each statement, argument and piece of evidence is shown on one line of its own, so that
 none can pass for two; chat control words and our own headings are taken apart; the whole stands between two lines with
@@ -27,9 +29,12 @@ _EVIDENCE = "Evidence, in numbered sentences of the given passages:"
 
 @dataclass(frozen=True, slots=True)
 class PromptMaterial:
-    """The block, and the word of its fence, between whose lines further untrusted text behind the block may stand."""
+    """The block; its first part, which ends with a line of its fence; and the fence's word, between whose lines further
+    untrusted text may stand behind either.
+    """
 
     mark: str
+    given: str
     block: str
 
 
@@ -48,8 +53,8 @@ def material_of(
     """
     given, answer = given_lines(item, evidence, prompts), answer_lines(sentences)
     mark = fence_word(given, answer, *beside, made_from=given)  # rounds differ in the answer alone
-    (message,) = prompts.load(MATERIAL_PROMPT).fill({"mark": mark, "material": f"{given}\n{answer}"})
-    return PromptMaterial(mark, message.content)
+    (message,) = prompts.load(MATERIAL_PROMPT).fill({"mark": mark, "given": given})
+    return PromptMaterial(mark, message.content, f"{message.content}\n{answer}\n{mark}")
 
 
 def given_lines(item: Item, evidence: NumberedEvidence | None = None, prompts: PromptSet = SHIPPED) -> str:

@@ -30,6 +30,7 @@ pytestmark = pytest.mark.usefixtures("loopback")
 ANSWER = "Trams are quiet. Buses are loud. Oslo has both."
 OPEN = Item(id="o", question="Trams or buses?", answer=ANSWER)
 GIVEN = OPEN.model_copy(update={"id": "g", "context": ["Trams are quiet. Oslo has trams and buses."]})
+SENTENCES = [s.text for s in split_sentences(ANSWER)]
 WORDS = {1: "What a tram costs is missing.", 2: "The term", 3: "It does not say how many."}
 
 
@@ -41,10 +42,10 @@ def script(yes: dict[str, list[float]], reasons: dict[int, str]) -> Any:
     """P(Yes) of each sentence by a word of the question; the reasons for the sentences that are asked about."""
 
     def reply(asked: ScriptedRequest, _: int) -> TextReply:
-        if "Yes or No" not in asked.text:
+        if "Yes or No:" not in asked.text:
             named = asked.text.rpartition("these statements of the answer: ")[2].split(".")[0]
             return TextReply(json.dumps({n: reasons[int(n)] for n in named.split(", ") if int(n) in reasons}))
-        n = int(re.findall(r"^(\d)\. ", asked.text, re.MULTILINE)[-1])
+        n = 1 + SENTENCES.index(re.findall(r"^Claim: (.*)", asked.text, re.MULTILINE)[-1])
         p = next(own for word, own in yes.items() if word in asked.text)[n - 1]
         top = [{"token": t, "logprob": math.log(q)} for t, q in (("Yes", p), ("No", 1 - p))]
         return TextReply("Yes", "length", {"content": [{**top[0], "top_logprobs": top}]})
@@ -68,8 +69,8 @@ async def test_with_passages_a_sentence_is_as_good_as_the_worse_of_support_and_h
     assert [r.body.get("max_tokens", r.body.get("max_completion_tokens")) for r in server.requests] == [1] * 6 + [None]
     assert meter.total.calls == 7 and meter.total.cached_tokens == server.cached_tokens > 0
     bodies = [r.body["messages"][0]["content"] for r in server.requests]
-    block = bodies[0][: bodies[0].rindex(ANSWER[-9:])]
-    assert all(body.startswith(block) for body in bodies)
+    given = bodies[0][: bodies[0].index("Claim: ")]
+    assert all(body.startswith(given) for body in bodies) and SENTENCES[2] not in bodies[0]
 
 
 async def test_without_passages_it_is_asked_whether_it_says_enough_and_nothing_is_drawn_for_sound_ones() -> None:

@@ -31,9 +31,9 @@ def request(answer: str, *, question: str = QUESTION, **more: object) -> Feedbac
 def material(messages_of: FeedbackRequest) -> list[str]:
     """The lines between the two marks of the chat layout."""
     lines = feedback_messages(messages_of)[0].content.split("\n")
-    first, last = [n for n, line in enumerate(lines) if line.startswith("TEXT-")]
-    assert lines[first] == lines[last]
-    return lines[first + 1 : last]
+    first, middle, last = [n for n, line in enumerate(lines) if line.startswith("TEXT-")]
+    assert lines[first] == lines[middle] == lines[last]
+    return [*lines[first + 1 : middle], *lines[middle + 1 : last]]
 
 
 def test_the_chat_layout_shows_question_and_numbered_statements() -> None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 
 from eirene.core.critique import Sample, incomplete_shares
+from eirene.feedback_model.request import LONGEST_LACK
 from eirene.feedback_model.sampling import should_stop
 from eirene.feedback_model.usable import asks_for_what_is_said, breaks_off, with_usable_votes
 from eirene.feedback_model.vote import select, settled
@@ -46,6 +47,13 @@ def test_a_reason_that_breaks_off_is_told_by_its_end(reason: str, torn: bool) ->
     assert breaks_off(reason) is torn
 
 
+def test_what_stands_whole_before_a_torn_end_is_kept() -> None:
+    said = "It does not name the street. Whoever asks wants to know where the"
+    assert with_usable_votes(sample(said, None, None)) == sample("It does not name the street.", None, None)
+    full = "It does not say " + "where in the old town of Oslo " * 10
+    assert breaks_off(full[:LONGEST_LACK].replace("w", "W")) and not breaks_off(full[:100].strip() + " it stops.")
+
+
 def test_one_reason_for_several_sentences_counts_for_none_of_them() -> None:
     same = "It does not name the street."
     assert void(same, "It does not name the streets", None) == {
@@ -58,7 +66,7 @@ def test_one_reason_for_several_sentences_counts_for_none_of_them() -> None:
 def test_a_reason_that_misses_what_the_answer_says_is_told_by_the_verifier() -> None:
     def says(answer: str) -> Callable[[str], float]:
         reader = ContextReader(shipped_verifier(), [answer])
-        return lambda statement: reader.read([statement], derived=False)[0].supported
+        return lambda statement: reader.read([statement], values=False)[0].supported
 
     reason = "It does not say that Oslo is the capital."
     assert asks_for_what_is_said(reason, says("Oslo is the capital of Norway."))
