@@ -3,7 +3,8 @@
     python benchmarks/sound.py [--rows benchmarks/sound] [--part dev|test] [--only replies ...] [--all]
 
 Every row has `question`, `answer`, `context`. `replies`, `inferences`, `derived-values`, `greetings` and their like are
-sound: each is to come back byte for byte. `csv-kind` has answers in the passages' own words, with one value changed or
+sound: each is to come back byte for byte; so are the `true` ones of `values`, whose `false` twins are to be flagged.
+`csv-kind` has answers in the passages' own words, with one value changed or
 one sentence invented. Nothing that the loop says about itself enters the figures, but for what it flags. `--all` prints
 every row that is not as it should be.
 """

@@ -27,7 +27,7 @@ _NAMED = "|".join(name.title() for name in _MONTHS if len(name) > 4 or name in (
 _SHORT = "|".join(name.title() for name in _MONTHS if len(name) < 5 and name not in ("may", "june", "july"))
 MONTH = re.compile(rf"\b(?P<month>(?:{_NAMED})\b|(?:{_SHORT})\b\.?)")
 """The name of a month."""
-_DAY = r"(?P<day>\d{1,2})(?:st|nd|rd|th)?"
+_DAY = r"(?P<day>[0-3]?\d)(?:st|nd|rd|th)?"
 _YEAR = r"(?P<year>\d{4})(?![\d%])"
 _DAY_BEFORE = re.compile(rf"(?<!\w){_DAY}(?:\s|-|\sof\s)$")
 _AFTER_DAY = re.compile(rf"(?:,?\s|-){_YEAR}")
@@ -95,7 +95,7 @@ def _simple(match: re.Match[str], *keys: str) -> Mention:
 def _clock(match: re.Match[str], minutes: Sequence[int], *, asks: int | None = None) -> Mention:
     """A time of day, which may be one of several; `asks` of them, the first ones, are asked for."""
     keys = [f"time:{m % 1440}" for m in minutes]
-    values = tuple(point("clock", 60 * (m % 1440)) for m in minutes)
+    values = tuple(point("clock", 60 * (m % 1440)) for m in minutes[:asks])
     return Mention("date", match.start(), match.end(), (frozenset(keys[:asks]),), frozenset(keys), values=values)
 
 

@@ -21,7 +21,7 @@ from eirene.text.sentences import split_sentences
 from eirene.text.values.mention import Mention
 from eirene.text.values.reading import ValueIndex, find_values, value_index
 from eirene.text.values.units import size_of
-from eirene.text.values.value import POINTS, Bound
+from eirene.text.values.value import POINTS, Bound, Value
 from eirene.text.words import stems
 
 _MOST_VALUES = 40
@@ -160,13 +160,13 @@ def _read(text: str, *, own: bool = False) -> list[_Amount]:
     mentions = find_values(text)
     years = [int(v.amount) for m in mentions for v in m.values if v.base == "year"]
     found: list[_Amount] = []
-    unit = ""
+    unit, size = "", 1.0
     for n, mention in enumerate(mentions):
         here = _amounts(mention, years, own=own)
         if here and here[0].unit:
-            unit = here[0].unit
+            unit, size = here[0].unit, float(size_of(mention.values[0].unit))
         elif here and unit and unit not in _NOT_OF_BARE and _LEFT_OUT.match(text, mention.end):
-            here = [_Amount(here[0].value, unit, own=own), *here]  # "18 km on Friday, 24 on Saturday"
+            here = [_Amount(here[0].value * size, unit, own=own), *here]  # "18 km on Friday, 24 on Saturday"
         then = _amounts(mentions[n + 1], years) if n + 1 < len(mentions) else []
         is_until = here and then and _UNTIL.fullmatch(text, mention.end, mentions[n + 1].start)
         if is_until and then[0].unit == "day" and not here[0].unit and here[0].value <= 31:
@@ -212,17 +212,17 @@ class _Given:
             if (listed := len(_LISTED.split(text))) <= _MOST_LISTED:
                 self._counts.add(listed)
         plain = [v for run in runs for v in run]
-        sums = [*_sums(plain), *(v for run in runs for v in _sums(run))]
+        sums, means = ([v for run in (plain, *runs) for v in _sums(run, mean=mean)] for mean in (False, True))
         times = [*_times_each(sentence, " ".join(given[:2]))]
         times += [often for word, often in _MULTIPLES.items() if word in sentence.lower()]
         own = _read(sentence, own=True)
-        self._whole = [v for run in runs for v in _sums(run, whole=True)]
+        self._whole = [v for run in runs for mean in (False, True) for v in _sums(run, mean=mean, whole=True)]
         self._cued = {way for way, words in _CUES if words.search(sentence)}
         self._given = list(dict.fromkeys([*plain, *bare[:_MOST_VALUES], *own]))
-        self._plain = list(dict.fromkeys([*plain, *sums]))
-        more = [_Amount(v.value * n, v.unit) for v in plain if v.unit not in POINTS for n in times]
-        more += [_Amount(n, "") for n in times]
-        self._every = list(dict.fromkeys([*self._plain, *more, *bare[:_MOST_VALUES], *own]))
+        self._every = list(dict.fromkeys([*plain, *sums, *bare[:_MOST_VALUES], *own]))
+        more = [_Amount(v.value * n, v.unit) for v in plain if v.unit not in POINTS for t in times for n in (t, 1 / t)]
+        self._plain = list(dict.fromkeys([*plain, *sums, *means]))
+        self._direct = list(dict.fromkeys([*self._plain, *more]))
 
     def chance(self, mention: Mention) -> float | None:
         """`Carried.chance` for a value of a sentence."""
@@ -232,9 +232,15 @@ class _Given:
         said = [_Amount(v.value, v.unit, max(v.room, abs(v.value) * rough)) for v in values]
         is_limit = mention.bound in ("over", "under")
         found = [self._beyond(values, mention.bound)] if is_limit else [self.chance_of(v) for v in said]
-        if any(v.amount / size_of(v.unit) in self._counts for v in mention.values):
+        if any(self._is_count(v) for v in mention.values):
             found.append(min(1.0, len(self._counts) / _MOST_LISTED))
         return min((chance for chance in found if chance is not None), default=None)
+
+    def _is_count(self, value: Value) -> bool:
+        """Whether so many things are listed, or one at that place."""
+        if value.base == "ordinal":
+            return value.amount <= max(self._counts, default=0)
+        return value.amount / size_of(value.unit) in self._counts
 
     def _beyond(self, limits: Sequence[_Amount], bound: Bound) -> float | None:
         """The same for a limit: of a few values that it might be of, one that is not far hardly fits by chance."""
@@ -260,7 +266,7 @@ class _Given:
         names, if it names one."""
         value, step = wanted.value, 2 * wanted.room or _STEPS.get(wanted.unit, 1.0)
         others = [v for v in values if (v.value, v.unit) != (value, wanted.unit)]
-        given = np.array([v.value for v in self._plain if _alike(wanted, v)])
+        given = np.array([v.value for v in self._direct if _alike(wanted, v)])
         ways = [("given", given), *_made(others, wanted.unit)]
         fitting = {way for way, made in ways if (np.abs(made - value) <= wanted.room + 1e-9).any()}
         if not fitting:
@@ -296,15 +302,13 @@ def _within(limit: float, bound: Bound, given: float, far: float) -> bool:
     return bool(low <= given <= high)
 
 
-def _sums(values: Sequence[_Amount], *, whole: bool = False) -> Iterator[_Amount]:
-    """Sums of values of one unit in a row, and their means; of all of them, `whole`."""
+def _sums(values: Sequence[_Amount], *, mean: bool, whole: bool = False) -> Iterator[_Amount]:
+    """Sums of values of one unit in a row, or their means; of all of them, `whole`."""
     for unit in dict.fromkeys(v.unit for v in values if v.unit not in POINTS):
         same = [v.value for v in values if v.unit == unit]
         for i in range(1 if whole else len(same)):
-            first = len(same) if whole else i + 2
-            for j in range(max(first, 2), min(len(same), i + _LONGEST_RUN) + 1):
-                yield _Amount(sum(same[i:j]), unit)
-                yield _Amount(sum(same[i:j]) / (j - i), unit)
+            for j in range(max(len(same) if whole else i + 2, 2), min(len(same), i + _LONGEST_RUN) + 1):
+                yield _Amount(sum(same[i:j]) / (j - i if mean else 1), unit)
 
 
 def _made(values: Sequence[_Amount], unit: str) -> Iterator[tuple[str, Floats]]:

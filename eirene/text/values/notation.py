@@ -63,7 +63,7 @@ class Notation:
 
 def _are_equal(one: Mention, other: Mention) -> bool:
     """Whether each says the other: a year alone says no day, and "5" no "5 km"."""
-    bases, others = ({v.base for v in m.values} - POINTS for m in (one, other))
+    bases, others = ({v.base.replace("ordinal", "") for v in m.values} - POINTS for m in (one, other))
     return (
         (bases == others or not bases.isdisjoint(others)) and one.stands_in(other.gives) and other.stands_in(one.gives)
     )

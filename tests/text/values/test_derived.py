@@ -33,9 +33,16 @@ FAIR = "The fair runs from 7 to 9 May 2021. Its field is 1.2 hectares large. It 
         ("The price doubled.", "It cost 40 euros in March and 80 euros in June."),
         ("In a week that makes 350 euros.", "A day costs 50 euros."),
         ("For half the guests take 300 g of rice.", "Take 600 g of rice."),
+        ("That adds up to 208 hours a year.", "She practises four hours a week."),
+        ("It yields 40 eggs a day.", "It yields 280 eggs a week."),
+        ("It has an area of 6,000 square metres.", "It is 100 metres long and 60 metres wide."),
+        ("In 1990 it turned 100.", "It was built in 1890."),
+        ("He lost 18 kilos in half a year.", "In January he weighed 104 kg, in July 86 kg."),
+        ("The siege went on for almost nine months.", "It began on 2 March and ended on 28 November 1601."),
+        ("They won 14 medals.", "They won 3 gold, 5 silver and 6 bronze medals."),
     ],
 )
-def test_values_that_follow_from_the_given_ones_are_derivable(sentence: str, passage: str) -> None:
+def test_values_that_follow_from_the_given_ones_are_told(sentence: str, passage: str) -> None:
     assert Derivations([passage]).carried(sentence).chance is not None
 
 
@@ -49,7 +56,17 @@ def test_values_that_follow_from_the_given_ones_are_derivable(sentence: str, pas
         ("It sold 80 loaves on Monday.", SHOP),  # nothing is to be derived
         ("It sells bread.", SHOP),
         ("It sold 200 loaves in all.", "The shop is open."),
+        ("In 1990 it turned 90.", "It was built in 1890."),
+        ("That adds up to 280 hours a year.", "She practises four hours a week."),
     ],
 )
 def test_other_values_are_not(sentence: str, passage: str) -> None:
     assert Derivations([passage]).carried(sentence).chance is None
+
+
+def test_a_value_that_stands_nowhere_and_follows_from_nothing_is_strange() -> None:
+    derivations = Derivations([SHOP])
+    assert derivations.carried("It sold 230 loaves in all.").strange
+    assert not derivations.carried("It sold 200 loaves in all.").strange
+    assert not derivations.carried("It sold 120 loaves on Tuesday.").strange
+    assert not derivations.carried("It sells bread.").strange
