@@ -24,7 +24,7 @@ from eirene.text.sentences import Sentence
 _ROOM = (20_000, 5_000)  # characters: for any reply, and more for each sentence
 _LINES = (500, 100)
 _SURROGATE = re.compile("[\ud800-\udfff]")  # half a pair, which no record can hold
-_LONGEST = 400  # characters of a comment that are looked at for a contradiction, and of a line beside the verdicts
+_LONGEST = 400  # characters of a line beside the verdicts that are looked at, from either end
 
 _LEAD = re.compile(r"[\s*_`•#-]{0,12}")
 _NUMBER = re.compile(
@@ -54,26 +54,6 @@ _DOUBT = re.compile(
 )
 """What lines beside the verdicts say where these are not meant, or are not the last word."""
 
-_IT = r"(?:(?:it|this|that|(?:the|this) (?:sentence|statement|claim|answer|one)) )?"
-_LACKS = re.compile(
-    rf"(?:^|[.;:,] |\b(?:but|however),? ){_IT}(?:(?:is|seems) )?(?:still |therefore )?(?:incomplete\b|insufficient\b"
-    r"|(?:not|far from) (?:complete|sufficient|enough)\b|(?:lacks|omits|misses|is missing|leaves out) (?!nothing|no\b)"
-    r"|fails to\b|(?:does not|doesn't) (?:say|name|mention|explain|state|specify|describe|give|provide|address)\b)",
-    re.IGNORECASE,
-)
-_DOES_NOT_MATTER = re.compile(
-    r"\bnot (?:be )?(?:asked|needed|required|necessary)\b|\b(?:optional|fine|nothing)\b"
-    r"|\b(?:is|be) (?:complete|sufficient)\b",
-    re.IGNORECASE,
-)
-_ALL_THERE = (
-    r"(?:(?:there is |it lacks |i see )?(?:nothing|no (?:\w+ ){1,3})\s?(?:(?:is |are )?(?:missing|lacking|needed"
-    rf"|required)|to add)?|{_IT}(?:is |gives |provides )?(?:fully |quite )?(?:complete|sufficient|not incomplete"
-    r"|(?:all|enough|sufficient)(?: of)?(?: the)?(?: needed| necessary| required)? (?:information|details?)))"
-    r"(?: here| as it stands| (?:for|to answer) the question)?"
-)
-_NOTHING_LACKS = re.compile(rf"{_ALL_THERE}(?:[,;.]? (?:and |so |as )?{_ALL_THERE})?", re.IGNORECASE)
-
 
 @dataclass(slots=True)
 class _SentenceVerdict:
@@ -100,7 +80,7 @@ def read_reply(text: str, sentences: Sequence[Sentence], *, finish_reason: str |
     `sentences` are the answer's, numbered by their place. `finish_reason` is the provider's word for why the reply
     ended; a reply cut off or withheld is invalid whatever it holds. Never raises; takes time linear in the reply.
     The causes begin with one of: empty, cut off, withheld, too long, refusal, no verdict, ambiguous, conflict,
-    contradiction, missing, extra, no reason.
+    missing, extra, no reason.
     """
     try:
         check_end(finish_reason)
@@ -234,7 +214,7 @@ def _letters(text: str) -> str:
 
 
 def _settled(found: Sequence[_SentenceVerdict], n_sentences: int) -> list[_SentenceVerdict]:
-    """One verdict a sentence, in order. Raises `UnreadableError` for a missing, further or contradictory one."""
+    """One verdict a sentence, in order. Raises `UnreadableError` for a missing, further or second one."""
     if all(v.n is None for v in found):
         found = [replace(v, n=n) for n, v in enumerate(found, start=1)]
     held: dict[int, _SentenceVerdict] = {}
@@ -251,19 +231,9 @@ def _settled(found: Sequence[_SentenceVerdict], n_sentences: int) -> list[_Sente
             t != verdict.tag or t == "Complete" for t in map(str.capitalize, _HELD_TAG.findall("\n".join(verdict.said)))
         ):
             raise UnreadableError(f"conflict: sentence {n} has a second tag")
-        if is_contradicted(verdict.tag, verdict.comment):
-            raise UnreadableError(f"contradiction: the comment on sentence {n} denies its tag")
     for n in range(1, n_sentences + 1):
         if n not in held:
             raise UnreadableError(f"missing: sentence {n}")
         if held[n].tag == "Incomplete" and _NO_REASON.fullmatch(held[n].comment):
             raise UnreadableError(f"no reason: sentence {n}")
     return [held[n] for n in range(1, n_sentences + 1)]
-
-
-def is_contradicted(tag: Tag, comment: str) -> bool:
-    """Whether the comment beside a tag plainly says the other thing: "[Complete] However, it is incomplete"."""
-    said = " ".join(comment[:_LONGEST].replace("’", "'").split()).strip("*_`\"' .!:;-")
-    if tag == "Incomplete":
-        return _NOTHING_LACKS.fullmatch(said) is not None
-    return _LACKS.search(said) is not None and _DOES_NOT_MATTER.search(said) is None

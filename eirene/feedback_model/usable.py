@@ -12,6 +12,7 @@ from collections.abc import Callable, Iterator
 from eirene.core.critique import FeedbackNote, Sample
 from eirene.feedback_model.request import LONGEST_LACK
 from eirene.text.frames import frame_of
+from eirene.text.refusals import denies_fault
 from eirene.text.sentences import split_sentences
 from eirene.text.torn_ends import is_torn
 from eirene.text.words import stems
@@ -34,6 +35,7 @@ def with_usable_votes(sample: Sample, says: Says | None = None) -> Sample:
     - A reason that another sentence has as well, but for a few words: which of them it speaks of cannot be told.
     - One that breaks off: English alone is read (`eirene.text.torn_ends`), beside what ends where replies must. What
       stands whole before the torn end is kept, and counts.
+    - One that says that nothing is wrong (`eirene.text.refusals`).
     - One that misses a statement ("It does not say that rents rose") which the answer makes, as `says` reads it.
     """
     if not sample.is_valid:
@@ -52,6 +54,8 @@ def _unusable(sample: Sample, says: Says | None) -> Iterator[tuple[int, str]]:
             yield n, f"its reason is that of sentence {twin}"
         elif breaks_off(reason):
             yield n, "its reason breaks off"
+        elif denies_fault(reason):
+            yield n, "its reason says that nothing is wrong"
         elif says is not None and asks_for_what_is_said(reason, says):
             yield n, "the answer says what its reason asks for"
 

@@ -71,7 +71,7 @@ _NONE = re.compile(
     r"hallucination|contradiction)(?: here| at all| found| in this)?"
     r"|nothing (?:is )?(?:wrong|missing|unsupported|to mend|to correct)(?: here)?"
     rf"|{_THING}(?: is|'s) (?:(?:fully|entirely|completely|in fact|actually|well|perfectly) )?"
-    r"(?:correct|accurate|supported|fine|right|consistent|faithful)"
+    r"(?:correct|accurate|supported|fine|right|consistent|faithful|complete|sufficient)"
     r"(?: (?:by|in|with|to) (?:the |this |that )?(?:given )?(?:passages?|references?|texts?|context|sources?|"
     r"arguments?|question|answer)(?: \d{1,4})?| by \[\d{1,4}\])?"
 )

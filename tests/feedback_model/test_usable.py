@@ -60,6 +60,9 @@ def test_one_reason_for_several_sentences_counts_for_none_of_them() -> None:
         1: "its reason is that of sentence 2", 2: "its reason is that of sentence 1",
     }  # fmt: skip
     assert void(same, "What a ticket costs is missing.", "The term") == {3: "its reason breaks off"}
+    assert void("Nothing is missing.", "The sentence is complete.", same) == {
+        1: "its reason says that nothing is wrong", 2: "its reason says that nothing is wrong",
+    }  # fmt: skip
     assert void(None, None, same) == {} and with_usable_votes(Sample(invalid="empty")) == Sample(invalid="empty")
 
 
