@@ -2,11 +2,11 @@
 
     python -m benchmarks.real_model.page FOLDER [--markdown benchmarks/results/real_model.md] [--title WORDS]
     python -m benchmarks.real_model.page FOLDER --dump FILE [--arms fine-grained,one-shot] [--what accepted]
-    python -m benchmarks.real_model.page FOLDER --marks FILE ...
+    python -m benchmarks.real_model.page FOLDER --dump FILE --marks READER ...
 
 `--dump` writes pairs of texts, A and B in an order drawn by the seed, and beside FILE a key that says which is the
 rewrite, whose, and whether it was accepted. Readers give a line a pair, `{"n": 1, "better": "A", "B" or "same"}`;
-`--marks` puts what they said into the tables. Intervals: 95 %; Wilson's for shares of rows, else bootstrap by question.
+With `--marks` what they said of FILE stands below the tables. Intervals: 95 %; Wilson's for shares of rows, else bootstrap by question.
 """
 
 from __future__ import annotations
@@ -51,11 +51,11 @@ def main() -> None:
     parser.add_argument("--marks", type=Path, nargs="+", default=[], metavar="FILE", help="a reader's each")
     options = parser.parse_args()
     arms = read_results(options.folder)
-    if options.dump is not None:
+    if options.dump is not None and not options.marks:
         dump(arms, options)
         return
     parts = [options.title, *(part for name in SETS for part in set_part(name, arms, wall(options.folder)))]
-    parts += [critics_part(options.folder), *(marks_part(file, options.folder) for file in options.marks)]
+    parts += [critics_part(options.folder), *(marks_part(file, options.dump) for file in options.marks)]
     parts += [failures_part(arms)]
     text = "\n\n".join(part for part in parts if part)
     write_page(options.markdown, "real_model", text)
@@ -181,9 +181,9 @@ def dump(arms: Arms, options: argparse.Namespace) -> None:
     print(f"{len(seen)} pairs in {options.dump}, their key in {options.dump.with_suffix('.key.jsonl')}")
 
 
-def marks_part(file: Path, folder: Path) -> str:
-    """What one reader said of the pairs; the key stands beside the dumped file, in FOLDER."""
-    keys = {row["n"]: row for name in folder.glob("*.key.jsonl") for row in read_rows(name)}
+def marks_part(file: Path, dumped: Path) -> str:
+    """What one reader said of the pairs in the dumped file, beside which the key stands."""
+    keys = {row["n"]: row for row in read_rows(dumped.with_suffix(".key.jsonl"))}
     counts: dict[tuple[str, str, bool], dict[str, int]] = {}
     for mark in read_rows(file):
         key = keys[mark["n"]]
