@@ -79,7 +79,7 @@ class LoopSettings:
             "draws all at once (EIR); auto is beta for language models (exact with a floor on consistency)."
         ),
     ] = "auto"
-    max_rounds: Annotated[int, Ge(1), Le(100), Setting("Rewrites at most.")] = 2
+    max_rounds: Annotated[int, Ge(1), Le(100), Setting("Rounds at most; each draws rewrites anew.")] = 2
     patience: Annotated[int, Ge(0), Setting("Rejected rewrites in a row after which one more is tried.")] = 1
     after_accept: Annotated[
         Literal["stop", "continue"],
