@@ -5,8 +5,9 @@
     python -m benchmarks.real_model.page FOLDER --dump FILE --marks READER ...
 
 `--dump` writes pairs of texts, A and B in an order drawn by the seed, and beside FILE a key that says which is the
-rewrite, whose, and whether it was accepted. Readers give a line a pair, `{"n": 1, "better": "A", "B" or "same"}`;
-With `--marks` what they said of FILE stands below the tables. Intervals: 95 %; Wilson's for shares of rows, else bootstrap by question.
+rewrite, whose, and whether it was accepted. Readers give a line a pair, `{"n": 1, "better": "A", "B" or "same"}`; with
+`--marks` what they said of FILE stands below the tables. Intervals: 95 %; Wilson's for shares of rows, else bootstrap by
+question.
 """
 
 from __future__ import annotations
@@ -50,6 +51,8 @@ def main() -> None:
     parser.add_argument("--seed", type=int, default=0)
     parser.add_argument("--marks", type=Path, nargs="+", default=[], metavar="FILE", help="a reader's each")
     options = parser.parse_args()
+    if options.marks and options.dump is None:
+        parser.error("--marks goes with --dump FILE, the pairs that were marked")
     arms = read_results(options.folder)
     if options.dump is not None and not options.marks:
         dump(arms, options)
