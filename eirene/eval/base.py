@@ -27,7 +27,7 @@ NOTHING: frozenset[Need] = frozenset()
 
 _HOW_TO_MEET: dict[Need, str] = {
     "given": "given text: 'perspectives' or 'context' in the row",
-    "judge": "a judge: name a chat model with --judge provider:model",
+    "judge": "a judge: name a chat model with --judge provider:model, or hf:path-or-id or gguf:FILE",
     "local_model": "a local model: name one with --local-model hf:path-or-id",
     "classifier": "a classifier: name one made by `eirene train classifier` with --classifier hf:path-or-id+adapter",
     "nli": "a sequence classifier: name one with --nli hf:path-or-id",

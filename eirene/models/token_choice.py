@@ -9,6 +9,7 @@ from __future__ import annotations
 import asyncio
 import math
 from collections.abc import Sequence
+from dataclasses import dataclass
 
 from eirene.core.errors import PERMANENT_ERRORS, BackendError
 from eirene.core.logs import get_logger
@@ -28,8 +29,16 @@ _FLOOR = 1e-10  # probability of a word that was not sent where the others leave
 NO_LOGPROBS = "the model gives no token probabilities"
 
 
+@dataclass(frozen=True, slots=True)
+class Weighed:
+    """The probability of each word, 0 where it was not sent; and `most`, what one that was not sent has at most."""
+
+    weights: dict[str, float]
+    most: float
+
+
 class TokenChoice:
-    """Asks a chat model to choose between two words, and reads the log-odds of the first against the second.
+    """Asks a chat model to choose between words, and reads the log-odds of the first against the second.
 
     A word's probability is the sum over the tokens that are it but for case and the space before it; a letter's case
     counts, as "a" is a word of its own. A word that is not among the likeliest tokens has at most what these leave,
@@ -45,10 +54,10 @@ class TokenChoice:
         [Unscored(unscored='the model gives no token probabilities')]
     """
 
-    def __init__(self, chat: ChatModel, choices: tuple[str, str] = ("Yes", "No")) -> None:
+    def __init__(self, chat: ChatModel, choices: Sequence[str] = ("Yes", "No")) -> None:
         self._words = tuple(_plain(word) for word in choices)
-        if len(set(self._words)) < 2 or not all(self._words):
-            raise ValueError(f"choices must be two different words, got {choices}")
+        if len(set(self._words)) < max(2, len(choices)) or not all(self._words):
+            raise ValueError(f"choices must be different words, two at least, got {choices}")
         self._chat = chat
         self._is_readable = True
 
@@ -76,17 +85,25 @@ class TokenChoice:
         return [*first, *await asyncio.gather(*(one(prompt) for prompt in prompts[1:]))]
 
     async def ask(self, prompt: Sequence[Message], *, meter: Meter) -> float | Unscored:
-        """The log-odds of one prompt. Raises `BackendError` when no attempt succeeds."""
+        """The log-odds of one prompt, first word to second. Raises `BackendError` when no attempt succeeds."""
+        found = await self.weigh(prompt, meter=meter)
+        if isinstance(found, Unscored):
+            return found
+        one, other = (found.weights[word] or found.most for word in self._words[:2])
+        return math.log(one) - math.log(other)
+
+    async def weigh(self, prompt: Sequence[Message], *, meter: Meter) -> Weighed | Unscored:
+        """The probability of each word. Raises `BackendError` when no attempt succeeds."""
         if not self.is_readable:
             return Unscored(unscored=NO_LOGPROBS)
         reply = await self._chat.ask(prompt, sampling=_ASKED, meter=meter)
         if not reply.tokens:
-            logger.warning("%s: %s; votes are asked for in their place", self._chat.name, NO_LOGPROBS)
+            logger.warning("%s: %s; several replies take their place", self._chat.name, NO_LOGPROBS)
             self._is_readable = False
             return Unscored(unscored=NO_LOGPROBS)
         return self._read(reply.tokens[0])
 
-    def _read(self, token: ReplyToken) -> float | Unscored:
+    def _read(self, token: ReplyToken) -> Weighed | Unscored:
         sent = dict([(token.text, token.logprob), *token.top])
         weights = dict.fromkeys(self._words, 0.0)
         for text, logprob in sent.items():
@@ -94,11 +111,9 @@ class TokenChoice:
             if word in weights:
                 weights[word] += math.exp(logprob)
         if math.fsum(weights.values()) < LEAST_MASS:
-            return Unscored(unscored=f"the model says {token.text.strip()[:40]!r} and neither of {self._words}")
+            return Unscored(unscored=f"the model says {token.text.strip()[:40]!r} and none of {', '.join(self._words)}")
         left = 1.0 - math.fsum(math.exp(logprob) for logprob in sent.values())
-        most = max(_FLOOR, min(left, math.exp(min(sent.values()))))
-        one, other = (weights[word] or most for word in self._words)
-        return math.log(one) - math.log(other)
+        return Weighed(weights, max(_FLOOR, min(left, math.exp(min(sent.values())))))
 
 
 def _plain(text: str) -> str:

@@ -68,7 +68,7 @@ def test_the_case_of_a_letter_counts() -> None:
 @each(
     "reply, why",
     [
-        (first_token("The", The=0.98, Yes=0.005), "says 'The' and neither"),
+        (first_token("The", The=0.98, Yes=0.005), "says 'The' and none of yes, no"),
         (TextReply("Yes"), NO_LOGPROBS),
         (TextReply("Yes", logprobs={"content": [{"token": "Yes", "logprob": "much"}]}), NO_LOGPROBS),
         (HttpError(500, "out of order"), "the call failed"),
@@ -121,5 +121,5 @@ async def test_a_fault_that_the_next_prompt_would_meet_is_raised() -> None:
 
 
 def test_two_words_that_are_one_are_refused() -> None:
-    with served(lambda *_: "x") as (_, chat), pytest.raises(ValueError, match="two different words"):
+    with served(lambda *_: "x") as (_, chat), pytest.raises(ValueError, match="different words, two at least"):
         TokenChoice(chat, ("Yes", " yes"))

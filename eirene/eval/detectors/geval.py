@@ -23,12 +23,13 @@ from eirene.eval.detectors.judge import (
 from eirene.eval.registry import detector
 from eirene.eval.resources import Resources
 from eirene.models.chat import ChatModel, Sampling
-from eirene.models.replies import Reply, ReplyToken
+from eirene.models.replies import Reply
+from eirene.models.token_choice import TokenChoice
 from eirene.prompts import SHIPPED, Message, PromptSet
 from eirene.prompts.history import HISTORY_PROMPT
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Mapping
 
     from langchain_core.language_models import BaseChatModel
 
@@ -39,7 +40,6 @@ SAMPLES = 20
 LOWEST, HIGHEST = 1, 5
 NO_COVERAGE = "geval rates hallucinations only"
 
-_TOP = 20  # the most that OpenAI sends
 _MIN_MASS = 0.5
 """Probability that the five ratings must have together for their distribution to be one of ratings."""
 
@@ -50,17 +50,15 @@ _LABELLED = re.compile(
     re.IGNORECASE,
 )
 _BARE = re.compile(rf"[^\w-]*{_VALUE}[^\w]*", re.IGNORECASE)
-_OUT_OF = re.compile(r"(?:/|\bout of)[^\w/]*+\Z", re.IGNORECASE)
-_NEAR = 20  # characters before a token that are looked at
 
 
 class GEval:
     """The rating from 1 to 5 that a chat model is expected to give, as an error score.
 
     Score: hallucination = (5 - E) / 4 with E the expected rating, raw `rating`. E is the mean of 1 to 5 weighed by the
-        probabilities of their tokens where the provider sends these (raw `mass`: what they come to together, at least
-        half), else the mean of `samples` ratings drawn at temperature 1 (raw `ratings`: how many could be read, at
-        least half and 3). Coverage is unscored.
+        probabilities of their tokens where the provider sends these (raw `mass`: what they come to together as the
+        first token, at least half), else the mean of `samples` ratings drawn at temperature 1 (raw `ratings`: how many
+        could be read, at least half and 3). Coverage is unscored.
     Needs: a judge. It asks for consistency with the given text, or where none was given for factuality.
     Reference: Liu et al. 2023, section 3 (its equation of the weighted sum, and 20 samples where probabilities are not
         to be had); ChainPoll, section 6.2. Prompts of our own.
@@ -82,7 +80,7 @@ class GEval:
         self._chat = model if isinstance(model, ChatModel) else ChatModel(model)
         self._prompts = prompts
         self._seeds = [derive_seed(seed, "rating", n) for n in range(samples)]
-        self._sends_logprobs = True
+        self._choice = TokenChoice(self._chat, [str(n) for n in range(LOWEST, HIGHEST + 1)])
 
     @property
     def version(self) -> str:
@@ -95,15 +93,12 @@ class GEval:
         if not case.answer.strip():
             return Scores.none("the answer is empty")
         messages = geval_messages(case, "consistency" if is_given(case) else "factuality", self._prompts)
-        how = Sampling(temperature=1.0, seed=self._seeds[0], top_logprobs=_TOP)
-        if self._sends_logprobs and "top_logprobs" in self._chat.settable(how):
-            reply = await self._chat.ask(messages, sampling=how, meter=meter)
-            self._sends_logprobs = bool(reply.tokens)  # a server that passes the field over is asked for it once
-            weighed = expected_rating(reply)
-            if weighed is not None:
-                rating, mass = weighed
-                return _scores(rating, mass=mass)
-        return await self._by_samples(messages, meter)
+        found = await self._choice.weigh(messages, meter=meter)
+        weighed = None if isinstance(found, Unscored) else expected_rating(found.weights)
+        if weighed is None:
+            return await self._by_samples(messages, meter)
+        rating, mass = weighed
+        return _scores(rating, mass=mass)
 
     async def _by_samples(self, messages: tuple[Message, ...], meter: Meter) -> Scores:
         wanted = len(self._seeds)
@@ -145,33 +140,12 @@ def read_rating(reply: Reply) -> int | None:
     return int(found["n"]) if re.fullmatch("[1-5]", found["n"]) else None
 
 
-def expected_rating(reply: Reply) -> tuple[float, float] | None:
-    """The mean of 1 to 5 by their tokens' probabilities where the reply gives its rating, and what these come to.
-
-    None where the reply has no such probabilities, gives no rating, or the five have less than half of the mass.
-    """
-    rating = read_rating(reply)
-    place = None if rating is None else _last_place(reply.tokens, str(rating))
-    if place is None:
-        return None
-    weights = dict.fromkeys(range(LOWEST, HIGHEST + 1), 0.0)
-    for text, logprob in dict([(place.text, place.logprob), *place.top]).items():
-        if re.fullmatch("[1-5]", text.strip()):
-            weights[int(text)] += math.exp(logprob)
+def expected_rating(weights: Mapping[str, float]) -> tuple[float, float] | None:
+    """The mean of 1 to 5 by their tokens' probabilities, and what these come to; None under half of the mass."""
     mass = math.fsum(weights.values())
     if mass < _MIN_MASS:
         return None
-    return math.fsum(n * weight for n, weight in weights.items()) / mass, min(1.0, mass)
-
-
-def _last_place(tokens: Sequence[ReplyToken], rating: str) -> ReplyToken | None:
-    """The last token that says the rating, and not what it is out of: "5/5" is sure of its second 5 alone."""
-    found, before = None, ""
-    for token in tokens:
-        if token.text.strip() == rating and not _OUT_OF.search(before):
-            found = token
-        before = (before + token.text)[-_NEAR:]
-    return found
+    return math.fsum(int(n) * weight for n, weight in weights.items()) / mass, min(1.0, mass)
 
 
 @detector("geval", needs=GEval.needs, about="expected rating from 1 to 5, by a judge (G-Eval)")

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from typing import Any
 
 import pytest
@@ -17,30 +16,17 @@ from eirene.eval.base import Case
 from eirene.eval.detectors.geval import GEval, expected_rating, geval_messages, read_rating
 from eirene.models.chat import ChatModel
 from eirene.models.limits import RetryPolicy
-from eirene.models.replies import Reply, ReplyToken
+from eirene.models.replies import Reply
 from eirene.models.resolve import ChatOptions, resolve_chat
 from eirene.models.scripted import ScriptedChatModel
 from eirene.testing.loopback import LoopbackServer
-from eirene.testing.script import HttpError, TextReply
+from eirene.testing.script import HttpError
+from tests.models.test_token_choice import first_token
 
 PASSAGES = Grounding("context", (ArgumentGroup("context", ("Trams are quiet.",)),))
 NOTHING = Grounding("derived", ())
 CASE = Case("Trams?", "Trams are quiet and fast.", PASSAGES)
 ONCE = RetryPolicy(attempts=1)
-
-
-def token(text: str, **top: float) -> dict[str, Any]:
-    """A token as OpenAI sends it, with the probabilities of `_4` and the like in its place."""
-    return {
-        "token": text,
-        "logprob": math.log(top.get(f"_{text.strip()}", 1.0)),
-        "top_logprobs": [{"token": k[1:], "logprob": math.log(p)} for k, p in top.items()],
-    }
-
-
-def reply(text: str, **top: float) -> Reply:
-    tokens = tuple((k[1:], math.log(p)) for k, p in top.items())
-    return Reply(text, "stop", (ReplyToken(text, math.log(top.get(f"_{text}", 1.0)), tokens),))
 
 
 async def sampled(*texts: str, given_text: Grounding = PASSAGES) -> Scores:
@@ -49,32 +35,10 @@ async def sampled(*texts: str, given_text: Grounding = PASSAGES) -> Scores:
 
 
 def test_the_expected_rating_is_that_of_a_hand_computation() -> None:
-    """(5 x 0.6 + 4 x 0.2 + 1 x 0.1) / 0.9 = 4.3333, of a mass of 0.9; what is no rating stays out."""
-    rating, mass = expected_rating(reply("5", _5=0.6, _4=0.2, _1=0.1, _The=0.05, _6=0.05)) or (0, 0)
-    assert (rating, mass) == (pytest.approx(3.9 / 0.9), pytest.approx(0.9))
-
-
-def test_what_a_rating_is_out_of_is_not_the_rating(subtests: pytest.Subtests) -> None:
-    """Of "5/5" the first 5 is what the model was in doubt about: 5 x 0.6 + 4 x 0.4."""
-    for out_of in ["/", " out of ", " (out of "]:
-        with subtests.test(out_of=out_of):
-            doubt = ReplyToken("5", math.log(0.6), (("5", math.log(0.6)), ("4", math.log(0.4))))
-            parts = ("Rating: ", doubt, out_of, "5", ")" if "(" in out_of else "")
-            tokens = tuple(part if isinstance(part, ReplyToken) else ReplyToken(part, 0.0) for part in parts)
-            found = Reply("".join(token.text for token in tokens), "stop", tokens)
-            rating, mass = expected_rating(found) or (0, 0)
-            assert (rating, mass) == (pytest.approx(4.6), pytest.approx(1.0))
-
-
-def test_a_rating_with_and_without_a_space_is_one() -> None:
-    found = Reply("4", "stop", (ReplyToken(" 4", math.log(0.4), (("4", math.log(0.3)), ("2", math.log(0.1)))),))
-    assert expected_rating(found) == (pytest.approx((4 * 0.7 + 2 * 0.1) / 0.8), pytest.approx(0.8))
-
-
-def test_without_probabilities_of_ratings_there_is_no_expectation(subtests: pytest.Subtests) -> None:
-    for found in [Reply("4"), reply("4", _4=0.3, _I=0.6), reply("hm", _4=0.9), Reply("4", "length")]:
-        with subtests.test(found=found):
-            assert expected_rating(found) is None
+    """(5 x 0.6 + 4 x 0.2 + 1 x 0.1) / 0.9 = 4.3333, of a mass of 0.9; under half of it there is none."""
+    rating, mass = expected_rating({"5": 0.6, "4": 0.2, "1": 0.1, "2": 0.0}) or (0, 0)
+    assert rating == pytest.approx(3.9 / 0.9) and mass == pytest.approx(0.9)
+    assert expected_rating({"5": 0.3, "4": 0.1}) is None
 
 
 def test_ratings_are_read_and_never_guessed(subtests: pytest.Subtests) -> None:
@@ -159,9 +123,7 @@ def judge_at(server: LoopbackServer) -> ChatModel:
 async def test_one_call_with_probabilities_is_enough() -> None:
     """By the real client: logprobs asked for, sent in OpenAI's form, weighed."""
     meter = Meter()
-    with LoopbackServer(
-        lambda *_: TextReply("4", logprobs={"content": [token("4", _4=0.5, _5=0.3, _2=0.2)]})
-    ) as server:
+    with LoopbackServer(lambda *_: first_token("4", **{"4": 0.5, "5": 0.2, "_5": 0.1, "2": 0.2})) as server:
         scores = await GEval(judge_at(server)).score(CASE, meter=meter)
         body = server.requests[0].body
         assert (server.calls, meter.total.calls, body["logprobs"], body["top_logprobs"]) == (1, 1, True, 20)
