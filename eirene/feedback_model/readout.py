@@ -166,12 +166,11 @@ async def _reasons(
     values = {"material": material.block, "statements": ", ".join(map(str, faulted)), "first": str(faulted[0])}
     messages = prompts.load(REASONS_PROMPT).fill(values)
     schema = object_schema({str(n): text_schema(LONGEST_LACK) for n in faulted})
-    held = (
-        json_object(await reader.reply(ReplyForm.of("reasons", schema, messages), seed=request.seed, meter=meter)) or {}
-    )
+    text = await reader.reply(ReplyForm.of("reasons", schema, messages), seed=request.seed, meter=meter)
+    held = json_object(text) or {}
     said = {n: held.get(str(n)) for n in faulted}
     ids = request.shown.ids
-    return {n: resolved(one_line(text), ids) for n, text in said.items() if isinstance(text, str) and text.strip()}
+    return {n: resolved(one_line(own), ids) for n, own in said.items() if isinstance(own, str) and own.strip()}
 
 
 def critique_of_readout(sample: Sample, sentences: Sequence[Sentence], *, min_consistency: float = 0.0) -> VoteResult:
