@@ -6,8 +6,8 @@
 
 `--dump` writes pairs of texts, A and B in an order drawn by the seed, and beside FILE a key that says which is the
 rewrite, whose, and whether it was accepted. Readers give a line a pair, `{"n": 1, "better": "A", "B" or "same"}`; with
-`--marks` what they said of FILE stands below the tables. Intervals: 95 %; Wilson's for shares of rows, else bootstrap by
-question.
+`--marks` what they said of FILE stands below the tables. Intervals: 95 %; Wilson's for shares of rows, else
+bootstrap by question.
 """
 
 from __future__ import annotations
