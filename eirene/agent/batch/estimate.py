@@ -18,6 +18,7 @@ from eirene.agent.evidence import first_request
 from eirene.agent.settings import Settings
 from eirene.agent.state import Parts
 from eirene.agent.thinking import answer_alone
+from eirene.agent.tries import form_of
 from eirene.core.critique import Critique, TaggedSentence
 from eirene.core.grounding import grounding_for
 from eirene.core.records import VOTED_MODES, Item
@@ -29,9 +30,10 @@ from eirene.feedback_model.base import FeedbackRequest
 from eirene.feedback_model.model import ChatFeedback
 from eirene.feedback_model.request import render_reply
 from eirene.feedback_model.sampling import FIRST
+from eirene.models.chat import ChatModel, Sampling
 from eirene.models.costs import Count, Price
-from eirene.prompts import Message, PromptSet
-from eirene.refiners.asking import refine_messages
+from eirene.prompts import Message
+from eirene.refiners.asking import AskedRewrite, requests_for
 from eirene.refiners.base import RefineTask
 from eirene.refiners.model import ChatRefiner
 from eirene.text.sentences import Sentence, split_sentences
@@ -39,7 +41,8 @@ from eirene.text.sentences import Sentence, split_sentences
 REASON = "It says nothing of what this costs, who would pay for it, and which of the two sides would have to give way "
 """What stands for a reason in the upper bound: some 22 tokens, twice."""
 FEWEST = 3  # samples that a rule of early stopping waits for
-REWRITE = (0.7, 2.0)  # tokens of a rewrite, in those of the answer
+REWRITE = (0.7, 2.0)  # tokens of a rewrite, in those of the answer; of changes alone there may be next to none
+DRAWS = 2  # times that rewrites are drawn in a round: again where nothing new came
 TAGGED = (1.0, 2.0)  # tokens of the copy that the hallucination critic gives, in those of the answer; then reasons
 POLL = (50, 400)  # tokens of a poll's chain of thought
 _JUDGES = (ChainPoll, TokenJudge)
@@ -105,14 +108,14 @@ def of_loop(item: Item, parts: Parts, settings: Settings, count: Count) -> Numbe
                 request = first_request(kind, item, parts, settings)
                 total += _vote(critic, request, settings, count, again=again, is_tagged=kind == "hallucination")
     if isinstance(parts.refiner, ChatRefiner) and settings.mode != "edit":
-        total += _rewrites(item, sentences, settings, count, parts.refiner.prompts)
+        total += _rewrites(item, sentences, parts, settings, count)
     if is_compared(item, parts, settings):
         total += _comparisons(item, parts, settings, count)
     return total
 
 
 def rounds(settings: Settings) -> int:
-    """Rewrites at most."""
+    """Rounds at most."""
     if settings.after_accept == "continue":
         return settings.max_rounds
     return min(settings.max_rounds, settings.patience + 1)
@@ -147,23 +150,34 @@ def _vote(
     return once
 
 
-def _rewrites(
-    item: Item, sentences: Sequence[Sentence], settings: Settings, count: Count, prompts: PromptSet
-) -> Numbers:
-    answer, most = count(item.answer), rounds(settings)
+def _rewrites(item: Item, sentences: Sequence[Sentence], parts: Parts, settings: Settings, count: Count) -> Numbers:
+    assert isinstance(parts.refiner, ChatRefiner)
+    answer, most, chat = count(item.answer), DRAWS * rounds(settings), parts.refiner.chat
     critique = None
     if settings.mode == "human":
         critique = critique_from_notes(item, sentences)
     elif settings.mode in VOTED_MODES:
         critique = _worst(sentences)
-    task = RefineTask(item, item.answer, settings.mode, critique, (), 0)
-    messages, _ = refine_messages(task, prompts=prompts)
-    prompt = _prompt(messages, count)
+    form, drawn = form_of(parts, settings), settings.candidates or parts.candidates
+    task = RefineTask(item, item.answer, settings.mode, critique, (), 0, form=form)
+    asked = requests_for(task, prompts=parts.refiner.prompts)
+    prompt = sum(_prompt(_shown(one, chat), count) for one in asked)
     least = 0 if settings.mode in VOTED_MODES else 1  # nothing may be found, and then nothing is rewritten
     told = sum(range(most)) * (REWRITE[1] * answer + count(REASON))  # rejected rewrites that later ones are shown
+    read = 1 if chat.takes_n else drawn
+    fewest = (REWRITE[0] if form == "whole" else 0.0) * answer * drawn
+    calls = len(asked) * read
     return np.array(
-        [[least, least * prompt, least * REWRITE[0] * answer], [most, most * prompt + told, most * REWRITE[1] * answer]]
+        [
+            [least * calls, least * prompt * read, least * fewest],
+            [most * calls, most * prompt * read + told, most * REWRITE[1] * answer * drawn],
+        ]
     )
+
+
+def _shown(asked: AskedRewrite, chat: ChatModel) -> Sequence[Message]:
+    form = chat.form_of(Sampling(form=asked.form))
+    return asked.messages if form is None else form.messages
 
 
 def is_compared(item: Item, parts: Parts, settings: Settings) -> bool:
@@ -180,9 +194,10 @@ def _comparisons(item: Item, parts: Parts, settings: Settings, count: Count) -> 
     messages = pairwise_messages(pair, first="before", prompts=parts.pairwise.prompts)
     longer = (REWRITE[1] - 1) * count(item.answer)
     # One token in both orders; and where the model gives no probabilities, as many votes.
-    calls = rounds(settings) * (4 if parts.pairwise.chat.takes_n else 2 + 2 * VOTES)
+    rewrites = rounds(settings) * (settings.candidates or parts.candidates)
+    calls = rewrites * (4 if parts.pairwise.chat.takes_n else 2 + 2 * VOTES)
     read = calls * (_prompt(messages, count) + longer * (REWRITE[1] + 1))  # the text before may be a rewrite, too
-    return np.array([[0, 0, 0], [calls, read, rounds(settings) * 2 * (VOTES + 1) * LETTER]], float)
+    return np.array([[0, 0, 0], [calls, read, rewrites * 2 * (VOTES + 1) * LETTER]], float)
 
 
 def _worst(sentences: Sequence[Sentence]) -> Critique:
@@ -269,7 +284,7 @@ def assumptions(parts: Parts, settings: Settings, *, counted_by: str) -> list[st
                     "reason of some 45 tokens")  # fmt: skip
     if isinstance(parts.refiner, ChatRefiner) and settings.mode != "edit":
         said.append(f"a rewrite has {REWRITE[0]:g} to {REWRITE[1]:g} times the tokens of the answer, "
-                    f"and there are at most {rounds(settings)}")  # fmt: skip
+                    f"drawn at most {DRAWS * rounds(settings)} times")  # fmt: skip
     if isinstance(parts.pairwise, ChatPairwise) and settings.judge_risk and not parts.judges:
         said.append("where nothing is given, the pairwise judge reads a rewrite in two orders for one token each; a "
                     f"model without token probabilities votes {2 * VOTES} times")  # fmt: skip

@@ -101,7 +101,9 @@ async def test_where_nothing_is_given_the_votes_on_every_rewrite_are_in_the_boun
     for at, name in enumerate(("calls", "input_tokens", "output_tokens")):
         assert sum(getattr(record.usage, name) for record in records) <= found.loop[1, at], name
     off = Settings(mode="improve", judge_risk=0)
-    assert estimate(rows, rows=4, parts=made(), settings=off, polls=5, count=words).loop[1, 0] == 4 * 2
+    assert (
+        estimate(rows, rows=4, parts=made(), settings=off, polls=5, count=words).loop[1, 0] == 4 * 2 * 2
+    )  # rows, rounds, draws
     assert any("pairwise" in said for said in assumptions(made(), settings, counted_by="words"))
 
 
