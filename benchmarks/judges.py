@@ -7,6 +7,7 @@
 RAGTruth's answers that `verifier_data.py` keeps apart, asked about whole and by sentence (an answer is as its worst
 one). `pairs`: two answers to an open question, of which people preferred one (DATA/haluquestqa/preference.jsonl).
 
+`--plain` asks about claims without a fence and a system message, to see their cost; `--prompts FOLDER` in own words.
 What is done stands in FILE.rows.jsonl and is not asked again: a killed run goes on. FILE has every figure. The server
 must give token probabilities (`logprobs`), as llama-server does.
 """
@@ -35,6 +36,7 @@ from eirene.models.chat import ChatModel
 from eirene.models.resolve import ChatOptions, resolve_chat
 from eirene.models.token_choice import TokenChoice
 from eirene.models.verifier.runtime import shipped_verifier
+from eirene.prompts import SHIPPED, Message, read_prompts
 
 Row = dict[str, Any]
 ALONE = (-1.0, 2.0)
@@ -46,10 +48,11 @@ RISKS = (0.4, 0.3, 0.25, 0.2, 0.1, 0.05)
 class Bench:
     """One model, its verifier, and the journal of what was asked."""
 
-    def __init__(self, chat: ChatModel, journal: Journal, concurrency: int) -> None:
-        self.choice, self.pairwise, self.journal = TokenChoice(chat), ChatPairwise(chat), journal
-        self.cheap = VerifierDetector(shipped_verifier())
-        self._slots = asyncio.Semaphore(concurrency)
+    def __init__(self, chat: ChatModel, journal: Journal, args: argparse.Namespace) -> None:
+        self.prompts = read_prompts(args.prompts) if args.prompts else SHIPPED
+        self.choice, self.pairwise = TokenChoice(chat), ChatPairwise(chat, prompts=self.prompts)
+        self.cheap, self.journal, self.is_plain = VerifierDetector(shipped_verifier()), journal, args.plain
+        self._slots = asyncio.Semaphore(args.concurrency)
         self._begun = time.perf_counter()
 
     async def all(self, kind: str, rows: Sequence[Any], key: Callable[[Any], str], one: Callable[..., Any]) -> None:
@@ -68,8 +71,12 @@ class Bench:
     async def ask(self, case: Case, claim: str) -> tuple[float | None, float]:
         """The log-odds that the claim is supported, None where unscored; and the seconds that it took."""
         begun = time.perf_counter()
+        asked = claim_messages(case, claim, self.prompts)
+        if self.is_plain:
+            text = "\n".join(case.given.arguments)
+            asked = (Message("user", f"{text}\n\nClaim: {claim}\nDoes the text support all of the claim? Yes or No:"),)
         try:
-            found = await self.choice.ask(claim_messages(case, claim), meter=Meter())
+            found = await self.choice.ask(asked, meter=Meter())
         except RequestRefusedError as error:  # the texts are too long for the model; a server that is down ends the run
             print(f"\nunscored: {error}")
             return None, 0.0
@@ -203,7 +210,7 @@ async def run(args: argparse.Namespace) -> None:
     """Asks what is missing, and writes the figures."""
     options = ChatOptions(base_url=args.base_url, timeout_s=600.0)
     chat = resolve_chat(args.judge or f"openai:{args.model}", options=options)
-    bench = Bench(chat, Journal(args.out.with_suffix(args.out.suffix + ".rows.jsonl")), args.concurrency)
+    bench = Bench(chat, Journal(args.out.with_suffix(args.out.suffix + ".rows.jsonl")), args)
     labelled = [row for row in read_rows(args.data / "claim_verification/dev.jsonl") if row["by"] == "human"]
     await bench.all("claims", drawn(labelled, args.claims, 0), lambda row: str(row["id"]), bench.claim)
     answers = drawn(parts(args.data, "ragtruth")["report"], args.answers, 0)
@@ -224,6 +231,8 @@ def main() -> None:
     parser.add_argument("--data", type=Path, required=True)
     parser.add_argument("--out", type=Path, required=True, metavar="FILE")
     parser.add_argument("--concurrency", type=int, default=1, help="rows under way at once")
+    parser.add_argument("--prompts", metavar="FOLDER", help="own prompts, as of `eirene prompts`")
+    parser.add_argument("--plain", action="store_true", help="no fence and no system message around a claim")
     for name, count in (("claims", 500), ("answers", 200), ("pairs", 100)):
         parser.add_argument(f"--{name}", type=int, default=count)
     asyncio.run(run(parser.parse_args()))
