@@ -43,7 +43,8 @@ class Rewrite:
     `given` is what the scores are compared with; `drafts` are earlier texts whose words may come back.
     `is_judged`: a model compares what is left with the text before. `is_marked`: what is to be removed stays,
     with a mark after it. `question` is in its place (`Item.query`); `history` is the conversation before it as the
-    refiner was shown it, whose words may come in.
+    refiner was shown it, whose words may come in. `edits`: how `before` became `written`, where the refiner tells that,
+    in the order of the texts, sentences that stayed as `kept` ones; None where the two texts are to be compared.
     """
 
     question: str
@@ -55,6 +56,7 @@ class Rewrite:
     is_judged: bool = False
     is_marked: bool = False
     history: str = ""
+    edits: tuple[SentenceEdit, ...] | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -225,7 +227,10 @@ class _EditChecks:
         return undone(self.rewrite.before, self._cleaned[0], self.edits, self.undo)
 
     def _edits(self, text: str) -> tuple[SentenceEdit, ...]:
-        encoder = self._read_by
+        """How the text before became `text`: as the refiner told it, else by comparing the two."""
+        encoder, told = self._read_by, self.rewrite.edits
+        if told is not None and text == self.rewrite.written:
+            return told
 
         def likeness(a: Sequence[str], b: Sequence[str]) -> NDArray[np.float32]:
             assert encoder is not None

@@ -37,9 +37,11 @@ OTHER_SCRIPT = 0.5
 _READ = 10_000
 """Characters of a text that are read."""
 _FEWEST_IN_SCRIPT = 4
-_NO_SCRIPT = frozenset(
-    ["MODIFIER", "SUPERSCRIPT", "SUBSCRIPT", "FEMININE", "MASCULINE", "MICRO", "FULLWIDTH", "MATHEMATICAL"]
-)
+_NO_SCRIPT_NAMES = """
+    MODIFIER SUPERSCRIPT SUBSCRIPT FEMININE MASCULINE MICRO FULLWIDTH MATHEMATICAL DOUBLE SCRIPT BLACK KELVIN ANGSTROM
+    OHM
+"""
+_NO_SCRIPT = frozenset(_NO_SCRIPT_NAMES.split())
 """First words in Unicode's names of letters without a script of their own, which count as Latin."""
 _CODE = re.compile(
     r"""(?P<fence>`{3,}|~{3,}).*?(?:(?P=fence)|\Z) | `[^`\n]{1,500}` | \$\$?[^$\n]{1,500}\$\$?
@@ -125,7 +127,7 @@ def _script_of(prose: str) -> str | None:
     if prose.isascii():
         return None
     letters = (c for word in _WORD.findall(prose) for c in word if len(word) > 1 or _is_ideograph(c))
-    counts = Counter(_script(c) for c in letters if c.isalpha())  # superscripts and phonetic marks have no script
+    counts = Counter(script_of(c) for c in letters if c.isalpha())  # superscripts and phonetic marks have no script
     latin, total = counts.pop("LATIN", 0), counts.total()
     if total < _FEWEST_IN_SCRIPT or total - latin < OTHER_SCRIPT * total:
         return None
@@ -134,13 +136,14 @@ def _script_of(prose: str) -> str | None:
 
 
 @lru_cache(maxsize=4096)
-def _script(character: str) -> str:
+def script_of(character: str) -> str:
+    """The script of a letter, as Unicode names it; `LATIN` for those that have none of their own."""
     name = unicodedata.name(character, "LATIN").split()[0].split("-")[0]
     return "LATIN" if name in _NO_SCRIPT else name
 
 
 def _is_ideograph(character: str) -> bool:
-    return _script(character) in ("CJK", "HIRAGANA", "KATAKANA", "HANGUL")
+    return script_of(character) in ("CJK", "HIRAGANA", "KATAKANA", "HANGUL")
 
 
 def _named(prose: str) -> str | None:

@@ -33,21 +33,12 @@ _PIECE = re.compile(
     f"|(?P<marks>[^\\W\\d_][{_MARKS}]+)|(?P<dressed>[{_DRESSED}]+)"
 )
 _MIXED = re.compile(r"[^\W\d_]+")
-_JOINED = re.compile("[\u0590-\u08ff\u0900-\u0dff\u0e00-\u0eff\u1000-\u109f\u1780-\u17ff\u1800-\u18af\ua800-\uabff]")
 _RIGHT_TO_LEFT = re.compile("[\u0590-\u08ff\ufb1d-\ufdff\ufe70-\ufefc]")
-_UNSPACED = re.compile("[\u0e00-\u0eff\u1000-\u109f\u1780-\u17ff\u2e80-\u9fff\uac00-\ud7ff\uff00-\uffef]")
 _IDEOGRAPH = re.compile("[\u2e80-\u9fff\uac00-\ud7ff\uf900-\ufaff\uff00-\uff60\U00020000-\U0003ffff]")
-_PICTURE = re.compile(
-    "[\u00a9\u00ae\u203c\u2049\u2100-\u27bf\u2900-\u2bff\u3030\u303d\u3297\u3299\U0001f000-\U0001fbff]"
-)
-_VARIANTS = frozenset(map(chr, (*range(0xFE00, 0xFE0E), *range(0xE0100, 0xE01F0))))
-_NEEDED = (
-    ("\u200c\u200d", _JOINED),
-    ("\u200b", _UNSPACED),
-    (_VARIANTS, _IDEOGRAPH),
-    ("\u180b\u180c\u180d\u180e", re.compile("[\u1800-\u18af]")),
-)
-"""Characters, and the letter before them with which a language needs them."""
+_JOINERS = frozenset("\u200b\u200c\u200d\ufe0e\ufe0f\u180b\u180c\u180d\u180e")
+"""Characters that scripts without Latin letters, and emoji, need between their letters."""
+_NEED_JOINERS = re.compile("[0-9#*\xa9\xae\u0590-\u1cff\u203c\u2049\u2100-\U0001fbff]")
+_DIRECTIONS = frozenset("\u200e\u200f\u061c\u2066\u2067\u2068\u2069")
 _LINE_ENDS = frozenset("\x0b\x0c\x1c\x1d\x1e\x85\u2028\u2029")
 
 # Letters of other alphabets that look like Latin ones.
@@ -140,25 +131,12 @@ def _space_instead(text: str, start: int, end: int, known: _SeenCharacters) -> s
 
 
 def _hidden_instead(text: str, start: int, end: int, known: _SeenCharacters) -> str:
-    if _place(text, start, end) in known.places:
-        return text[start:end]
-    left, right = text[start - 1 : start], text[end : end + 1]
-    if end - start == 1 and _is_needed(text[start], left, right, known):
-        return text[start]
-    if end - start == 2 and text[start] == "\ufe0f" and text[start + 1] in "\u200d":  # as in a flag's emoji
-        return text[start:end] if _PICTURE.match(left) and _PICTURE.match(right) else ""
-    return "\n" if any(c in _LINE_ENDS for c in text[start:end]) and left not in "\n " else ""
-
-
-def _is_needed(c: str, left: str, right: str, known: _SeenCharacters) -> bool:
-    """Whether a language or an emoji needs this character between its neighbours."""
-    if c in "\u200e\u200f\u061c\u2066\u2067\u2068\u2069":
-        return known.right_to_left
-    if c == "\u200d" and _PICTURE.match(right):
-        return _PICTURE.match(left) is not None
-    if c in "\ufe0e\ufe0f":
-        return _PICTURE.match(left) is not None or left in "0123456789#*"
-    return any(c in characters and before.match(left) for characters, before in _NEEDED)
+    piece, left = text[start:end], text[start - 1 : start]
+    is_needed = len(piece) <= 2 and _JOINERS.issuperset(piece) and _NEED_JOINERS.match(left) is not None
+    has_directions = known.right_to_left and _DIRECTIONS.issuperset(piece)
+    if _place(text, start, end) in known.places or is_needed or has_directions:
+        return piece
+    return "\n" if any(c in _LINE_ENDS for c in piece) and left not in "\n " else ""
 
 
 def _marks_instead(text: str, start: int, end: int, known: _SeenCharacters) -> str:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from dataclasses import replace
 
 from hypothesis import given, settings
 from hypothesis import strategies as st
@@ -12,6 +13,7 @@ from eirene.gate.checks.base import EditCase, Objection
 from eirene.gate.checks.registry import CHECKS, NamedCheck
 from eirene.gate.edits import CheckedRewrite, Rewrite, check_edits
 from eirene.models.encoder import load_encoder
+from eirene.text.edits import SentenceEdit
 
 NOTHING = Grounding("derived", ())
 BEFORE = "Trams are quiet. Rails cost money."
@@ -52,6 +54,17 @@ def test_an_addition_is_dropped_and_the_others_stay() -> None:
         ("Buy our bombs.", False, "no bombs"),
         ("Trams are clean.", True, None),
     ]
+
+
+def test_edits_that_the_refiner_tells_are_judged_as_they_are() -> None:
+    """Told as one sentence out and another one in, and not as a sentence reworded."""
+    told = (
+        SentenceEdit("removed", (0, 16), None), SentenceEdit("added", None, (0, 15)), SentenceEdit("kept", (17, 34), (16, 33)),
+    )  # fmt: skip
+    rewrite = Rewrite("Trams?", BEFORE, "Trams are loud. Rails cost money.", NOTHING)
+    found = [check_edits(replace(rewrite, edits=edits), (), None) for edits in (None, told)]
+    assert [[d.kind for d in f.decisions] for f in found] == [["reworded"], ["removed", "added"]]
+    assert {f.text for f in found} == {rewrite.written}
 
 
 def test_words_are_put_back_and_the_rest_of_the_sentence_stays() -> None:

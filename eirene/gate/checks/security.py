@@ -6,7 +6,6 @@ Such can lead people or models astray, whatever is said. What a source has may s
 from __future__ import annotations
 
 import re
-import unicodedata
 from collections.abc import Iterator
 from functools import cached_property, lru_cache
 from itertools import groupby
@@ -15,7 +14,7 @@ from eirene.gate.checks.base import EditCase, Objection
 from eirene.gate.checks.places import PlacedFault, objections_at, quoted
 from eirene.text.cancellation import check_cancelled
 from eirene.text.function_words import ENGLISH_WORDS, FUNCTION_WORDS, function_words_of, plain_words
-from eirene.text.language import ENGLISH, language_of
+from eirene.text.language import ENGLISH, language_of, script_of
 from eirene.text.new_characters import without_new_characters
 from eirene.text.unicode import UNSPACED_CLASS
 
@@ -29,11 +28,6 @@ and new in a sentence."""
 _WORDS, _UNSPACED, _SHARE = 3, 5, 0.3
 """Words in another script that are more than a name; characters, in scripts without spaces; share of the letters."""
 _WORD = re.compile(r"[^\W\d_]+")
-_NO_SCRIPT_NAMES = """
-    MODIFIER SUPERSCRIPT SUBSCRIPT FEMININE MASCULINE MICRO FULLWIDTH MATHEMATICAL DOUBLE-STRUCK SCRIPT BLACK-LETTER
-    KELVIN ANGSTROM OHM
-"""
-_NO_SCRIPT = frozenset(_NO_SCRIPT_NAMES.split())
 _SPACELESS = frozenset(["CJK", "HIRAGANA", "KATAKANA", "THAI", "LAO", "KHMER", "MYANMAR"])
 
 # Endings of names of hosts; "some.word" with another one is a host where a path follows.
@@ -131,17 +125,11 @@ def _scripts(text: str) -> Iterator[tuple[str, int, int]]:
     for found in () if text.isascii() else _WORD.finditer(text):
         # Without spaces a run of letters holds several scripts: kana after Han is Japanese and no Chinese.
         at = found.start()
-        for script, letters in groupby(found[0], _script):
+        for script, letters in groupby(found[0], script_of):
             end = at + len(tuple(letters))
             if script != "LATIN" and (len(found[0]) > 1 or script in _SPACELESS):
                 yield script, at, end
             at = end
-
-
-@lru_cache(maxsize=4096)
-def _script(character: str) -> str:
-    name = unicodedata.name(character, "LATIN").split()[0]
-    return "LATIN" if name in _NO_SCRIPT else name
 
 
 def _is_much(text: str, foreign: list[tuple[str, int, int]]) -> bool:
