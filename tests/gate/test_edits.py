@@ -59,8 +59,10 @@ def test_an_addition_is_dropped_and_the_others_stay() -> None:
 def test_edits_that_the_refiner_tells_are_judged_as_they_are() -> None:
     """Told as one sentence out and another one in, and not as a sentence reworded."""
     told = (
-        SentenceEdit("removed", (0, 16), None), SentenceEdit("added", None, (0, 15)), SentenceEdit("kept", (17, 34), (16, 33)),
-    )  # fmt: skip
+        SentenceEdit("removed", (0, 16), None),
+        SentenceEdit("added", None, (0, 15)),
+        SentenceEdit("kept", (17, 34), (16, 33)),
+    )
     rewrite = Rewrite("Trams?", BEFORE, "Trams are loud. Rails cost money.", NOTHING)
     found = [check_edits(replace(rewrite, edits=edits), (), None) for edits in (None, told)]
     assert [[d.kind for d in f.decisions] for f in found] == [["reworded"], ["removed", "added"]]
