@@ -41,7 +41,9 @@ _LONE_BEFORE = re.compile(
 )
 _WEEKDAY = re.compile(rf"(?<!\w)({'|'.join(_DAY_NAMES.title().split())})s?(?!\w)")
 _DECADE = re.compile(r"(?<!\w)(?:(\d{3})0['’]?s|['’](\d)0s|([2-9])0s)(?!\w)")
-_DECADE_WORD = re.compile(rf"(?<!\w)(?:nineteen[\s-])?({'|'.join(_DECADES)})(?!\w)", re.IGNORECASE)
+_DECADE_WORD = re.compile(
+    rf"(?<!\w)(?<!his )(?<!her )(?<!their )(?:nineteen[\s-])?({'|'.join(_DECADES)})(?!\w)", re.IGNORECASE
+)
 _CENTURY = re.compile(
     rf"(?<!\w)(?:(\d{{1,2}})(?:st|nd|rd|th)|(twenty[\s-])?({'|'.join(ORDINALS)}))[\s-]centur(?:y|ies)(?!\w)",
     re.IGNORECASE,
@@ -172,7 +174,7 @@ def _times(text: str) -> Iterator[Mention]:
         if hour > 24:
             continue
         later = _is_later(match)
-        at, may_be = 60 * hour + minute, 0 < hour <= 12 and not counts_on
+        at, may_be = 60 * hour + minute, 0 < hour < 12 and not counts_on
         if later is not None:
             yield _clock(match, [60 * (hour % 12 + 12 * later) + minute])
         else:

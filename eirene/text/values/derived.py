@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from datetime import date
 from functools import cached_property
@@ -19,7 +20,7 @@ from numpy.typing import NDArray
 
 from eirene.text.sentences import split_sentences
 from eirene.text.values.mention import Mention
-from eirene.text.values.reading import ValueIndex, find_values, value_index
+from eirene.text.values.reading import ValueIndex, value_index
 from eirene.text.values.units import size_of
 from eirene.text.values.value import POINTS, Bound, Value
 from eirene.text.words import stems
@@ -64,10 +65,11 @@ _CUES = tuple(
     for way, words in (
         ("sum", "in (?:all|total)|total(?:s|ed|led)?|altogether|together|combined|overall|sum|all told|both|adds? up"),
         ("difference", r"more|less|fewer|\w+er than|difference|left|leaves|remain\w*|rest|drop\w*|f[ae]ll|fallen"
-         r"|r[io]se\w*|gr[eo]w\w*|(?:in|de)creas\w+|lost|loses?|sav\w+|gain\w*|cut|older|younger|surplus|profit|loss|up|down|by"),
+         r"|r[io]se\w*|gr[eo]w\w*|(?:in|de)creas\w+|lost|loses?|sav\w+|gain\w*|cut|older|younger|surplus|profit|loss|up"
+         "|down|by"),
         ("mean", "averaged?|averages|mean|per|each|every|apiece|an?"),
-        ("time", "(?:year|month|week|day|night|hour|minute|decade)s?|centur(?:y|ies)|old|aged?|was|were|turn(?:s|ed)?|"
-         "anniversary"),
+        ("time", "(?:year|month|week|fortnight|day|night|hour|minute|decade)s?|centur(?:y|ies)|old|aged?|was|were|turns"
+         "|turned|anniversary"),
         ("percent", r"percent|per cent|half|third|quarter|fifth|tenth|share|twice|times|doubl\w+"),
     )
 )  # fmt: skip
@@ -120,7 +122,7 @@ class Derivations:
             >>> boxes.carried("That is 310 in all.").strange
             True
         """
-        values = [m for m in find_values(sentence[:_LONGEST]) if not m.is_weak]
+        values = [m for m in value_index(sentence[:_LONGEST]).mentions if not m.is_weak]
         new = [m for m in values if sentence[m.start : m.end].casefold() not in self._written]
         multiples = [_MULTIPLES[m.group(1).lower()] for m in _MULTIPLIED.finditer(sentence)]
         unheld = [m for m in new if not any(index.holds(m) for index in self._indexes)]
@@ -157,7 +159,7 @@ class Derivations:
 
 def _read(text: str, *, own: bool = False) -> list[_Amount]:
     """The values of a text in reading order."""
-    mentions = find_values(text)
+    mentions = value_index(text).mentions
     years = [int(v.amount) for m in mentions for v in m.values if v.base == "year"]
     found: list[_Amount] = []
     unit, size = "", 1.0
@@ -184,16 +186,17 @@ def _amounts(mention: Mention, years: Sequence[int], *, own: bool = False) -> li
     for v in points or mention.values:
         value, room = float(v.amount), 0.0 if points else float(v.slack)
         if v.unit == "no year" and years:
-            value = date.fromordinal(int(value)).replace(year=years[0]).toordinal()
+            with suppress(ValueError):  # 29 February
+                value = float(date.fromordinal(int(value)).replace(year=years[0]).toordinal())
         if not points:
             room = min(room, _PERCENT_ROUNDED if v.base == "percent" else abs(value) * _ROUNDED)
-        found.append(_Amount(value, "" if v.base == "ordinal" else v.base, room, own))
+        found.append(_Amount(value, "" if v.base in ("ordinal", "degree") else v.base, room, own))
     return found
 
 
 def _as_written(text: str) -> Iterator[_Amount]:
     """The values of a text without their units: 30 where it says "30 days", for what is "each day"."""
-    for mention in find_values(text):
+    for mention in value_index(text).mentions:
         yield from (_Amount(float(v.amount / size_of(v.unit)), "") for v in mention.values if v.unit != v.base)
 
 
@@ -250,7 +253,7 @@ class _Given:
             given = [v.value for v in self._plain if _alike(limit, v)]
             for values in (given, *(x.tolist() for way, x in made if way in {"sum", "time"} & self._cued)):
                 if any(_within(limit.value, bound, v, _NEAR) for v in values):
-                    found.append(min(1.0, 0.15 * len({v for v in values if v > 0})))
+                    found.append(min(1.0, 0.1 * len({v for v in values if v > 0})))
             found += [1.0] * any(_within(limit.value, bound, v, _FAR) for v in given)
         return min(found, default=None)
 
@@ -319,7 +322,7 @@ def _made(values: Sequence[_Amount], unit: str) -> Iterator[tuple[str, Floats]]:
     a, b = (np.array([v.value for v in values]).reshape(shape) for shape in ((-1, 1), (1, -1)))
     ua, ub = units.reshape(-1, 1), units.reshape(1, -1)
     codes = np.unique(units, return_inverse=True)[1]
-    given = ~(own.reshape(-1, 1) & own.reshape(1, -1))
+    given = ~(own.reshape(-1, 1) & own.reshape(1, -1)) & ~np.diag(np.isin(units, [*POINTS]))
     like = given & (codes.reshape(-1, 1) == codes.reshape(1, -1))
     fits = (ua == unit) | (ub == unit) | (unit == "")
     if unit not in _NOT_OF_BARE:
@@ -330,6 +333,8 @@ def _made(values: Sequence[_Amount], unit: str) -> Iterator[tuple[str, Floats]]:
     yield from (("sum", (a + b)[summed]), ("difference", (a - b)[summed]), ("product", (a * b)[fits]))
     if unit in ("m2", "m3"):
         yield "product", (a * b)[(ua == "m") & (ub == {"m2": "m", "m3": "m2"}[unit]) & given]
+    if unit in ("m", "m/s"):  # a distance, or a speed
+        yield "mean", (a * b if unit == "m" else over)[(ua == ("m/s" if unit == "m" else "m")) & (ub == "s") & given]
     shares = given & (ub == "percent") & ((ua == unit) | (unit == "") | (ua == ""))
     yield from (("percent", x[shares] / 100) for x in (a * b, a * (100 - b), a * (100 + b)))
     if unit in ("", "times"):
@@ -355,6 +360,9 @@ def _times_between(
     if unit in ("", "s"):
         day = _DAY if unit else 1.0
         yield from (days * day, (days + 1) * day, clock % _DAY if unit else clock % _DAY / 3600)
+    if unit == "clock":
+        later = given & (ua == "clock") & (ub == "s")
+        yield from ((a + b)[later] % _DAY, (a - b)[later] % _DAY)
     if unit == "year":
         later = given & (ua == "year") & (ub == "month")
         yield from ((a + b / 12)[later], (a - b / 12)[later])

@@ -41,6 +41,8 @@ _WORD = re.compile(r"(?<![\w])(?:" + "|".join(_ALL) + r")(?!\w)", re.IGNORECASE)
 _GAP = re.compile(r"(?:\s{1,3}|-|\s?-\s?)(?:(?:and|of)\s(?:a\s)?|a\s)?", re.IGNORECASE)
 _ARTICLE = re.compile(r"(?<!\w)an?\s{1,3}$", re.IGNORECASE)
 _OF = re.compile(r"[\s-]{1,3}(?:of|an?|the|as|less|more)\b", re.IGNORECASE)
+_BY = re.compile(r"(?<!\w)by\san?\s{1,3}$", re.IGNORECASE)
+_ONE_OF_TWO = re.compile(r"(?:first|second|other|latter)\s$", re.IGNORECASE)
 _PLAIN = frozenset(["zero", "one", "two", "first", "second"])
 
 
@@ -99,7 +101,10 @@ def _read(text: str, run: Sequence[re.Match[str]]) -> Iterator[WordNumber]:
         if not article:
             return  # the end of "1.5 million"
         start = article.start()
-    if last in _PARTS and (not is_alone or first not in ORDINALS or (article and _OF.match(text, end))):
+    is_by = is_alone and _BY.search(text, max(0, start - 8), start)
+    if first == "half" and _ONE_OF_TWO.search(text, max(0, start - 8), start):
+        return
+    if last in _PARTS and (not is_alone or first not in ORDINALS or (article and _OF.match(text, end)) or is_by):
         is_more = not is_alone and "and" in text[run[-2].end() : run[-1].start()].lower()
         if last not in ("quarter", "quarters") or not is_alone or article:
             yield WordNumber(start, end, _with_part(words, is_more=is_more))

@@ -36,7 +36,7 @@ _MARKED = re.compile(r"[.)]\s|[、．]")
 _INLINE = re.compile(r"[.)]\s(?=[^\W\d_])")
 _BEFORE_ITEM = re.compile(r"(?:[,;:(\r\n]|\b(?:and|or|are|need|needs))\s?\(?$")
 _ONE = re.compile(
-    r"(?<!\w)(?:an?|one)\s(hour|day|week|month|year|mile|metre|meter|pound|decade|century)(?!\w)"
+    r"(?<!\w)(?:an?|one)\s(hour|day|week|fortnight|month|year|mile|metre|meter|pound|decade|century)(?!\w)"
     r"(?P<more>\sand\s(?:a\s(?:(half)|(quarter))(?!\w)|(?=\d|[a-z-]+\s(?:minute|hour|day|week|month|inch))))?",
     re.IGNORECASE,
 )
