@@ -90,6 +90,24 @@ def test_usage_is_that_of_draft_and_loop_once() -> None:
         assert reply.eirene["status"] == "accepted"
 
 
+def test_a_patch_changes_what_it_names_in_a_reply_and_nothing_else() -> None:
+    """By the real client on both sides; a change of a sentence that is not there is none."""
+
+    def script(request: Any, _: int) -> str:
+        if request.number == 1:
+            return f"{DRAFT}\r\n\r\n- Ticket prices 🎟 differ."
+        if "You mend the answer" in request.text:
+            return "after 1: Critics say that cages make animals suffer.\n99: Zoos fly."
+        return "1. [Incomplete] Reasons: Suffering is missing.\n2. [Complete]"
+
+    with LoopbackServer(script) as upstream, served(chat_engine(upstream, samples=3, candidates=2)) as server:
+        reply = chat(server.client(), model="refine/fine-grained/test")
+        asked = [request.n for request in upstream.requests if "You mend the answer" in request.text]
+    assert reply.eirene["status"] == "accepted", reply.eirene
+    assert reply.choices[0].message.content == f"{BETTER}\r\n\r\n- Ticket prices 🎟 differ."
+    assert (reply.eirene["status"], asked) == ("accepted", [2])
+
+
 @each("policy", ["takes", "refuses", "ignores"])
 def test_three_choices_are_each_refined_and_paid_once(policy: Any) -> None:
     with LoopbackServer(DRAFT, n=policy) as upstream, served(embedded_engine(upstream)) as server:
