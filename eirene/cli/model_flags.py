@@ -254,7 +254,8 @@ class ModelFlags(DetectorFlags, BackendFlags):
     @property
     def asks_a_server(self) -> bool:
         """Whether calls go out, so that rows wait and many can be under way."""
-        return self.judge is not None or not (self.backend == "embedded" or self.backend.startswith(_ON_THIS_MACHINE))
+        named = [self.backend, *([] if self.judge is None else [self.judge])]
+        return any(name != "embedded" and not name.startswith(_ON_THIS_MACHINE) for name in named)
 
     @property
     def is_embedded_alone(self) -> bool:
@@ -265,7 +266,8 @@ class ModelFlags(DetectorFlags, BackendFlags):
     @property
     def has_local_model(self) -> bool:
         """Whether a model is loaded that would use a GPU."""
-        return self.backend.startswith(_ON_THIS_MACHINE) or any((self.local_model, self.classifier, self.nli))
+        named = (self.backend, self.judge or "")
+        return any(n.startswith(_ON_THIS_MACHINE) for n in named) or any((self.local_model, self.classifier, self.nli))
 
     def parts(self, *, seed: int = 0, word_maps: bool = False, judges_elsewhere: bool = False, **options: Any) -> Parts:
         """The parts of a run: the backend's, with the detectors named and a judge beside them.
