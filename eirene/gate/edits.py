@@ -88,12 +88,13 @@ def check_edits(
 ) -> CheckedRewrite:
     """The rewrite with every edit undone that a check objects to; the same rewrite gives the same result.
 
-    With a `comparer` (`comparer_for`) only the checks of form are asked, and the comparison judges the rest.
+    With a `comparer` (`comparer_for`) only form and values are checked, and the comparison judges the rest.
 
     `encoder` compares sentences; None for words alone. It is not asked about texts in a language that it cannot read.
     """
     if comparer is not None:
-        checks = [check for check in checks if check.of_form or check not in CHECKS]
+        beside = [replace(check, find=check.beside) if check.beside else check for check in checks]
+        checks = [check for check in beside if check.of_form or check.beside or check not in CHECKS]
     work = _EditChecks(rewrite, checks, encoder, comparer)
     return work.done() if comparer is None else work.compared()
 

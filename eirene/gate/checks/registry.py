@@ -13,7 +13,7 @@ from eirene.gate.checks.polarity import polarity
 from eirene.gate.checks.relevance import relevance
 from eirene.gate.checks.repetition import mended_repetition, repetition
 from eirene.gate.checks.security import security
-from eirene.gate.checks.specifics import specifics
+from eirene.gate.checks.specifics import specifics, strange_values
 from eirene.gate.checks.support import support
 from eirene.gate.checks.talk import talk
 
@@ -27,7 +27,8 @@ class NamedCheck:
     too, by the encoder; those come last, when the others have had taken out what they object to. `mended`: what is
     asked on the swapped case, where that is not `find`. `yields`: what it objects to is a change that nobody asked for;
     that gives way where another check tells that a fault was taken out. `of_form`: it looks at form and safety, which
-    no comparison of what is said makes up for; the others are asked where there is no comparison.
+    no comparison of what is said makes up for; the others are asked where there is no comparison, and `beside` it what
+    they have for that case.
     """
 
     name: str
@@ -37,6 +38,7 @@ class NamedCheck:
     mended: Check | None = None
     yields: bool = False
     of_form: bool = False
+    beside: Check | None = None
 
     def tells(self, case: EditCase) -> bool:
         """Whether what the edits of a case took out can be told to be a fault by this check."""
@@ -47,7 +49,7 @@ CHECKS: tuple[NamedCheck, ...] = (
     NamedCheck("security", security, "always", of_form=True),
     NamedCheck("form", form, "always", mended=torn, of_form=True),
     NamedCheck("talk", talk, "always", of_form=True),
-    NamedCheck("specifics", specifics, "given"),
+    NamedCheck("specifics", specifics, "given", beside=strange_values),
     NamedCheck("polarity", polarity, "given", yields=True),
     NamedCheck("repetition", repetition, "always", "meaning", mended_repetition, yields=True),
     NamedCheck("support", support, "given", "meaning"),

@@ -43,6 +43,14 @@ def specifics(case: EditCase) -> Iterator[Objection]:
             yield from judge.reworded(n, edit)
 
 
+def strange_values(case: EditCase) -> Iterator[Objection]:
+    """Objects to the numbers and dates of changed words that no source has and that follow from nothing given."""
+    judge = _Judge(case)
+    for n, edit in case.changed():
+        if edit.after is not None:
+            yield from judge.strange(n, edit)
+
+
 class _Judge:
     def __init__(self, case: EditCase) -> None:
         self._case = case
@@ -64,6 +72,14 @@ class _Judge:
     @cached_property
     def _derivations(self) -> Derivations:
         return Derivations(self._case.given_texts)
+
+    def strange(self, n: int, edit: SentenceEdit) -> Iterator[Objection]:
+        """Objections to numbers and dates that are known from nowhere, with the words that bring them in."""
+        for mention in self._after.within(edit.after):
+            words = _touched(edit, after=mention)
+            is_new = mention.kind in ("number", "date") and not mention.is_weak and (words or edit.kind == "added")
+            if is_new and not self._is_known(mention, edit):
+                yield Objection(n, self._foreign(mention), _clause(self._case, edit, words) if words else None)
 
     def added(self, n: int, edit: SentenceEdit) -> Iterator[Objection]:
         """One objection to an added sentence with a specific that no source has."""

@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 
 from eirene.core.grounding import ArgumentGroup, Grounding
 from eirene.gate.checks.base import Asked, EditCase, Objection
-from eirene.gate.checks.specifics import specifics
+from eirene.gate.checks.specifics import specifics, strange_values
 from eirene.text.edits import sentence_edits
 
 PASSAGES = (
@@ -122,6 +122,13 @@ def test_a_number_that_follows_from_the_given_ones_may_stand(added: str) -> None
     given_texts = (*PASSAGES, "The mall was opened in 2020, and cost 12 million dollars.")
     before = "Tom Brown opened the bridge in 1931."
     assert objections(before, f"{before} {added}", *given_texts) == []
+
+
+def test_beside_a_comparison_only_values_from_nowhere_are_objected_to() -> None:
+    before = "Tom Brown opened the bridge."
+    after = f"{before[:-1]} in 1931, or in 1944. Ann Kramer came. Some 40 guests came."
+    found = list(strange_values(case(before, after, *PASSAGES)))
+    assert [objection.why.split('"')[1] for objection in found] == ["1944", "40"]
 
 
 def test_marks_of_passages_are_no_numbers() -> None:
