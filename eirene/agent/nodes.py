@@ -56,6 +56,7 @@ from eirene.models.encoder.runtime import shipped_encoder
 from eirene.prompts.history import history_lines
 from eirene.refiners.base import Refiner, RefineTask
 from eirene.refiners.edit import EditRefiner
+from eirene.refiners.patch import patch_edits
 from eirene.text.cancellation import WorkCancelledError, check_cancelled
 from eirene.text.sentences import split_sentences
 from eirene.text.unicode import mend_json
@@ -229,6 +230,9 @@ class Nodes:
         if attempt.scorable is None:
             return attempt
         rewrite = self._rewrite(state, attempt.scorable)
+        if attempt.drawn is not None and attempt.drawn.changes:
+            told = patch_edits(rewrite.before, rewrite.written, attempt.drawn.changes)
+            rewrite = replace(rewrite, edits=told)
         checks, encoder = self.parts.checks, self.parts.encoder
         if checks and encoder is None:
             encoder = shipped_encoder()

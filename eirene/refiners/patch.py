@@ -22,7 +22,10 @@ from eirene.refiners.base import DrawnText, RefineTask
 from eirene.refiners.embedded.layout import AnswerText
 from eirene.refiners.embedded.plan import Addition, Changes
 from eirene.refiners.embedded.rewrite import rewrite
-from eirene.text.edits import Edit
+from eirene.text.edits import Edit, SentenceEdit
+from eirene.text.edits.pairing import SentencePair
+from eirene.text.edits.pieces import piece_spans
+from eirene.text.edits.sentences import edits_of_pairs
 from eirene.text.english import Decapitalizer
 from eirene.text.quoting import quoted
 from eirene.text.sentences import Sentence, split_sentences, without_list_markers
@@ -255,6 +258,29 @@ def patched(answer: str, made: Sequence[Change]) -> str:
         ),
     )
     return rewrite(answer, changes, phrase=lambda new, *_: new.text, claims=lambda _: False, letters=Decapitalizer(()))
+
+
+def patch_edits(before: str, after: str, made: Sequence[Change]) -> tuple[SentenceEdit, ...] | None:
+    """How `before` became `after` by the changes, sentence by sentence, so that nobody need find out by comparing.
+
+    None where the sentences of a new text run together with those around it, and so are others than were asked for.
+    """
+    old, new = ([text[slice(*span)] for span in piece_spans(text)] for text in (before, after))
+    stands = {c.sentence: c for c in made if c.action != "insert_after"}
+    pairs: list[SentencePair] = []
+    at = 0
+    if len(old) != len(split_sentences(before)):
+        return None
+    for i, text in enumerate(old):
+        change = stands.get(i + 1)
+        count = 1 if change is None else len(piece_spans(change.text))
+        if change is None and new[at : at + 1] != [text]:
+            return None
+        if count:
+            pairs.append(SentencePair(i, i, at, at + count - 1))
+        added = (c for c in made if c.sentence == i + 1 and c.action == "insert_after")
+        at += count + sum(len(piece_spans(c.text)) for c in added)
+    return edits_of_pairs(before, after, pairs) if at == len(new) else None
 
 
 def _plain(text: str) -> str:

@@ -47,7 +47,7 @@ def test_a_server_gives_a_full_record_and_its_own_count() -> None:
         assert (record.status, record.answer, record.backend) == ("accepted", REWRITE, "openai:test")
         (only,) = record.rounds
         assert only.critique is not None
-        assert (only.critique.n_drawn, only.critique.n_valid, only.critique.tag_consistency) == (20, 20, 1.0)
+        assert (only.critique.n_drawn, only.critique.n_valid, only.critique.tag_consistency) == (5, 5, 1.0)
         usage = record.usage
         assert (usage.calls, usage.input_tokens, usage.output_tokens) == (2, server.input_tokens, server.output_tokens)
         assert usage.cost_usd is None

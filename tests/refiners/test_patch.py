@@ -19,7 +19,7 @@ from eirene.models.scripted import ScriptedChatModel
 from eirene.refiners.asking import requests_for
 from eirene.refiners.base import DrawnText, RefineTask
 from eirene.refiners.model import ChatRefiner
-from eirene.refiners.patch import patch_schema, read_patch
+from eirene.refiners.patch import patch_edits, patch_schema, read_patch
 from eirene.text.sentences import split_sentences
 from tests.rows import each
 
@@ -94,6 +94,20 @@ def test_a_change_that_cannot_be_made_is_refused_and_the_others_are_made(change:
     draft = read(as_json(change, (4, "replace", "Two more things.")), 2, 4, 8)
     assert draft.text == ANSWER.replace("Two things.", "Two more things.")
     assert len(draft.refused) == 1 and draft.refused[0].endswith(f": {why}"), draft.refused
+
+
+def test_a_patch_tells_how_the_text_became_another() -> None:
+    """A sentence with wholly other words is that sentence changed, and not one that went and one that came."""
+    draft = read(
+        as_json((2, "replace", "Cars roll. They honk."), (4, "insert_after", "Three."), (6, "delete", "")), 2, 6
+    )
+    edits = patch_edits(ANSWER, draft.text, draft.changes)
+    assert edits is not None
+    told = [(e.kind, e.before and ANSWER[slice(*e.before)], e.after and draft.text[slice(*e.after)]) for e in edits]
+    assert [t for t in told if t[0] != "kept"] == [
+        ("reworded", "🚋 Buses fly.", "Cars roll. They honk."), ("added", None, "Three."), ("removed", "Second.", None),
+    ]  # fmt: skip
+    assert patch_edits(ANSWER, "Something else.", draft.changes) is None
 
 
 def test_of_two_changes_that_exclude_each_other_the_first_is_made() -> None:

@@ -26,7 +26,12 @@ def sentence_edits(before: str, after: str, *, likeness: Likeness | None = None)
     """
     a, b = piece_spans(before), piece_spans(after)
     pairs = paired([before[slice(*s)] for s in a], [after[slice(*s)] for s in b], likeness)
-    return tuple(_in_reading_order(before, after, (a, b), pairs))
+    return edits_of_pairs(before, after, pairs)
+
+
+def edits_of_pairs(before: str, after: str, pairs: Sequence[SentencePair]) -> tuple[SentenceEdit, ...]:
+    """The same for two texts whose sentences are paired already, by their place among those that are not blank."""
+    return tuple(_in_reading_order(before, after, (piece_spans(before), piece_spans(after)), pairs))
 
 
 def _in_reading_order(
