@@ -324,12 +324,10 @@ def _made(values: Sequence[_Amount], unit: str) -> Iterator[tuple[str, Floats]]:
     codes = np.unique(units, return_inverse=True)[1]
     given = ~(own.reshape(-1, 1) & own.reshape(1, -1)) & ~np.diag(np.isin(units, [*POINTS]))
     like = given & (codes.reshape(-1, 1) == codes.reshape(1, -1))
-    fits = (ua == unit) | (ub == unit) | (unit == "")
-    if unit not in _NOT_OF_BARE:
-        fits = fits | ((ua == "") & (ub == ""))
-    fits = fits & given
+    bare = (ua == "") & (ub == "") & (unit not in _NOT_OF_BARE)
+    fits = given & ((ua == unit) | (ub == unit) | (unit == "") | bare)
     over = np.divide(a, b, out=np.full((len(values), len(values)), np.nan), where=b != 0)
-    summed = like & ((ua == unit) | (unit == "") | ((ua == "") & (unit not in _NOT_OF_BARE)))
+    summed = like & ((ua == unit) | (unit == "") | bare)
     yield from (("sum", (a + b)[summed]), ("difference", (a - b)[summed]), ("product", (a * b)[fits]))
     if unit in ("m2", "m3"):
         yield "product", (a * b)[(ua == "m") & (ub == {"m2": "m", "m3": "m2"}[unit]) & given]
