@@ -11,9 +11,6 @@ from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import TYPE_CHECKING
 
-import numpy as np
-from numpy.typing import NDArray
-
 from eirene.core.critique import Critique
 from eirene.core.grounding import Grounding
 from eirene.core.records import EditDecision, RewriteComparison
@@ -229,16 +226,8 @@ class _EditChecks:
 
     def _edits(self, text: str) -> tuple[SentenceEdit, ...]:
         """How the text before became `text`: as the refiner told it, else by comparing the two."""
-        encoder, told = self._read_by, self.rewrite.edits
-        if told is not None and text == self.rewrite.written:
-            return told
-
-        def likeness(a: Sequence[str], b: Sequence[str]) -> NDArray[np.float32]:
-            assert encoder is not None
-            vectors = encoder.encode([*a, *b])
-            return np.asarray(vectors[: len(a)] @ vectors[len(a) :].T)
-
-        return sentence_edits(self.rewrite.before, text, likeness=None if encoder is None else likeness)
+        told = self.rewrite.edits
+        return told if told is not None and text == self.rewrite.written else sentence_edits(self.rewrite.before, text)
 
     def _case(self, text: str) -> EditCase:
         return EditCase(

@@ -8,7 +8,7 @@ from collections.abc import Iterator
 from eirene.alignment.comparison import cue_of
 from eirene.alignment.placement import placement
 from eirene.gate.checks.base import EditCase, Objection
-from eirene.gate.checks.sides import claims_in, compared
+from eirene.gate.checks.sides import compared
 from eirene.text.clauses import opening_length
 from eirene.text.edits import SentenceEdit
 from eirene.text.matching import Span
@@ -19,8 +19,6 @@ _OF_SIDES = re.compile(
 )
 _ELSEWHERE = 0.5
 """Probability from which a clause is taken to say an argument in the mouth of another side."""
-_SURE = 0.9
-"""Probability from which a new sentence surely says an argument."""
 _STRAYED = 0.1
 """How much that probability may rise where a sentence was moved that nobody asked to move."""
 
@@ -39,9 +37,8 @@ def attribution(case: EditCase) -> Iterator[Objection]:
             continue
         new = _worst(after, edit.after)
         old = _worst(before, edit.before) if edit.before is not None else 0.0
-        if edit.kind == "moved" and not _may_move(case, edit) and (new - old >= _STRAYED or _has_turned(case, edit)):
-            yield Objection(n, "stands among what another side says", falsifies=True)
-        elif (new >= _ELSEWHERE and old < _ELSEWHERE) or (edit.kind == "added" and _is_misled(case, edit.after)):
+        strayed = edit.kind == "moved" and new - old >= _STRAYED and not _may_move(case, edit)
+        if strayed or (new >= _ELSEWHERE and old < _ELSEWHERE):
             yield Objection(n, "puts an argument in the mouth of another side", falsifies=True)
         elif _renamed(case, edit, names) and new >= old - _STRAYED:
             yield Objection(n, "changes which side says it", falsifies=True)
@@ -57,22 +54,6 @@ def _strays(case: EditCase, text: str) -> list[tuple[Span, float]]:
     return [((unit.start, unit.end), float(p)) for unit, p in zip(units, found.elsewhere, strict=True)]
 
 
-def _has_turned(case: EditCase, edit: SentenceEdit) -> bool:
-    """Whether a sentence that moved stands where another side is named as speaking, and not its argument's own."""
-    assert edit.before is not None and edit.after is not None
-    before, after = compared(case, case.before), compared(case, case.after)
-    if before is None or after is None:
-        return False
-    told = {before.told[u] for u in claims_in(before.alignment, edit.before)}
-    found = after.alignment
-    for unit in claims_in(found, edit.after):
-        argument = int(found.best_argument[unit])
-        own = after.groups[argument] if argument >= 0 and found.p_says[argument, unit] >= _ELSEWHERE else None
-        if after.told[unit] not in told and (own is None or after.told[unit] != own):
-            return True
-    return False
-
-
 def _may_move(case: EditCase, edit: SentenceEdit) -> bool:
     """Whether a finding calls the sentence misplaced, or a reason in free words says who should say it, or where."""
     if edit.before is None:
@@ -80,23 +61,6 @@ def _may_move(case: EditCase, edit: SentenceEdit) -> bool:
     start, end = edit.before
     here = [a for a in case.asked if start <= a.end and a.start <= end]
     return any(a.kind == "misplaced" or (a.kind is None and _OF_SIDES.search(a.reason)) for a in here)
-
-
-def _is_misled(case: EditCase, span: Span) -> bool:
-    """Whether a new sentence surely says an argument of one side while another is named as speaking.
-
-    Of sentences that were there the company that they keep counts too; a new one is judged by who is said to say it.
-    """
-    comparison = compared(case, case.after)
-    if comparison is None or (case.asked and all(a.kind is None for a in case.asked)):  # a person's notes say where
-        return False
-    found = comparison.alignment
-    for unit in claims_in(found, span):
-        argument, told = int(found.best_argument[unit]), comparison.told[unit]
-        is_sure = argument >= 0 and found.p_says[argument, unit] >= _SURE and argument not in comparison.shared
-        if is_sure and told is not None and told != comparison.groups[argument]:
-            return True
-    return False
 
 
 def _worst(strays: list[tuple[Span, float]], span: Span) -> float:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from eirene.text.edits.base import EditKind, Likeness, SentenceEdit, WordEdit
+from eirene.text.edits.base import EditKind, SentenceEdit, WordEdit
 from eirene.text.edits.replacements import Edit, apply_edits, compatible, undo_edits
 from eirene.text.edits.sentences import sentence_edits
 from eirene.text.edits.undo import Rebuilt, RebuiltPiece, undone
@@ -11,7 +11,6 @@ from eirene.text.edits.words import word_edits
 __all__ = [
     "Edit",
     "EditKind",
-    "Likeness",
     "Rebuilt",
     "RebuiltPiece",
     "SentenceEdit",

@@ -2,18 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Literal
-
-import numpy as np
-from numpy.typing import NDArray
 
 from eirene.text.matching import Span
 
 EditKind = Literal["kept", "reworded", "added", "removed", "moved"]
-Likeness = Callable[[Sequence[str], Sequence[str]], NDArray[np.float32]]
-"""How alike two lists of sentences are in meaning, pair by pair, [len(a), len(b)], cosines in [-1, 1]."""
 
 
 @dataclass(frozen=True, slots=True)

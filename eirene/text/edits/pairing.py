@@ -7,9 +7,6 @@ from collections import Counter, defaultdict, deque
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 
-import numpy as np
-
-from eirene.text.edits.base import Likeness
 from eirene.text.edits.pieces import folded
 from eirene.text.edits.shared_words import SharedWords, best_elsewhere, best_in_order
 from eirene.text.matching import BoundedMatcher
@@ -18,10 +15,6 @@ _ALIKE = 0.5
 """Share of words in common from which two sentences count as one, reworded."""
 _ALIKE_ELSEWHERE = 0.6
 """The same for sentences that do not stand in order."""
-_MEANT_ALIKE = 0.75
-"""Cosine from which two sentences that share few words count as one, reworded."""
-_MOST_ENCODED = 64
-"""Sentences of either text that are compared in meaning, at most."""
 _MOST_JOINED = 4
 """Sentences that one may be split in, at most."""
 
@@ -37,11 +30,11 @@ class SentencePair:
     is_moved: bool = False
 
 
-def paired(before: Sequence[str], after: Sequence[str], likeness: Likeness | None = None) -> list[SentencePair]:
+def paired(before: Sequence[str], after: Sequence[str]) -> list[SentencePair]:
     """The pairs of sentences, those in order first, in the order of the texts; every sentence is in one at most.
 
     Sentences that are the same but for case, white space, quotes and invisible characters go first, then those that
-    share most words, then, by `likeness`, those that mean the same. Of one that is said twice the first is paired.
+    share most words. Of one that is said twice the first is paired.
     """
     board = _Board([folded(text) for text in before], [folded(text) for text in after])
     exact = _exact(board.before, board.after)
@@ -54,8 +47,6 @@ def paired(before: Sequence[str], after: Sequence[str], likeness: Likeness | Non
         for i, j in best_in_order(shared.of(a, b, _ALIKE), a, b):
             board.pair(i, j)
     _join_parts(board, shared, frozenset(exact))
-    if likeness is not None:
-        _pair_by_meaning(board, likeness, before, after)
     a, b = board.free()
     for i, j in best_elsewhere(shared.of(a, b, _ALIKE_ELSEWHERE), a, b):
         board.pair(i, j, is_moved=True)
@@ -133,20 +124,6 @@ def _same_elsewhere(board: _Board) -> list[tuple[int, int]]:
     for j in b:
         places[board.after[j]].append(j)
     return [(i, places[board.before[i]].popleft()) for i in a if places.get(board.before[i])]
-
-
-def _pair_by_meaning(board: _Board, likeness: Likeness, before: Sequence[str], after: Sequence[str]) -> None:
-    gaps = list(board.gaps())
-    a, b = [i for left, _ in gaps for i in left], [j for _, right in gaps for j in right]
-    if not gaps or max(len(a), len(b)) > _MOST_ENCODED:
-        return
-    cosines = np.asarray(likeness([before[i] for i in a], [after[j] for j in b]), np.float64)
-    alike = np.where(cosines >= _MEANT_ALIKE, cosines, 0.0)
-    row, column = {i: n for n, i in enumerate(a)}, {j: n for n, j in enumerate(b)}
-    for left, right in gaps:
-        block = alike[np.ix_([row[i] for i in left], [column[j] for j in right])]
-        for i, j in best_in_order(block, left, right):
-            board.pair(i, j)
 
 
 def _join_parts(board: _Board, shared: SharedWords, exact: frozenset[tuple[int, int]]) -> None:

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
-from eirene.text.edits.base import Likeness, SentenceEdit
+from eirene.text.edits.base import SentenceEdit
 from eirene.text.edits.pairing import SentencePair, paired
 from eirene.text.edits.pieces import piece_spans, spaced
 from eirene.text.edits.words import word_edits
@@ -16,16 +16,15 @@ from eirene.text.form import is_form
 from eirene.text.matching import Span
 
 
-def sentence_edits(before: str, after: str, *, likeness: Likeness | None = None) -> tuple[SentenceEdit, ...]:
+def sentence_edits(before: str, after: str) -> tuple[SentenceEdit, ...]:
     """The edits that turn one text into the other, in reading order; a removed sentence stands where it stood.
 
     Every sentence that is not blank is in exactly one edit. One that differs only in white space is kept, unless it is
-    structure. `likeness` tells which sentences mean the same where they share few words. Of a sentence that is said
-    twice the first is kept, or reworded, and the second added, or removed. Past some thousand changed sentences all
-    that differ are removed and added.
+    structure. Of a sentence that is said twice the first is kept, or reworded, and the second added, or removed. Past
+    some thousand changed sentences all that differ are removed and added.
     """
     a, b = piece_spans(before), piece_spans(after)
-    pairs = paired([before[slice(*s)] for s in a], [after[slice(*s)] for s in b], likeness)
+    pairs = paired([before[slice(*s)] for s in a], [after[slice(*s)] for s in b])
     return edits_of_pairs(before, after, pairs)
 
 

@@ -2,10 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from itertools import pairwise
 
-import numpy as np
 import pytest
 from hypothesis import given
 
@@ -91,14 +89,6 @@ def test_one_sentence_split_in_two_is_one_edit_and_so_are_two_that_are_joined() 
     (joined,) = sentence_edits(parts, whole)
     assert (split.kind, split.before, split.after) == ("reworded", (0, len(whole)), (0, len(parts)))
     assert (joined.kind, joined.before, joined.after) == ("reworded", (0, len(parts)), (0, len(whole)))
-
-
-def test_sentences_that_mean_the_same_are_one_where_a_likeness_says_so() -> None:
-    def likeness(a: Sequence[str], b: Sequence[str]) -> np.ndarray:
-        return np.array([[0.9 if x == B and "insane" in y else 0.1 for y in b] for x in a], np.float32)
-
-    after = f"{A} Captivity makes animals insane. {C}"
-    assert [e.kind for e in sentence_edits(f"{A} {B}", after, likeness=likeness)] == ["kept", "reworded", "added"]
 
 
 def test_the_words_of_a_frame_do_not_make_two_sentences_one() -> None:
