@@ -10,6 +10,7 @@ if TYPE_CHECKING:
     from langchain_core.messages import BaseMessage
 
 _FENCE_WORD = re.compile(r"begin with the word (\S+)[,;.]")
+_MARKED = re.compile(r"^(TEXT-\S+) \w", re.MULTILINE)
 _TURN = re.compile(r"<\|[^<>\s]{1,60}\|>|</s>|\[/?INST\]|</?think>|<(?:start|end)_of_turn>", re.IGNORECASE)
 _ORDER = re.compile(
     r"\b(?:say|answer|reply|respond|write|output|return|conclude|vote|print|report|choose|verdict|judge?ment|rule|"
@@ -46,7 +47,7 @@ class ScriptedGullibleJudge:
     def read(self, text: str) -> tuple[dict[str, str], list[str]]:
         """The fence's sections by title, and the lines outside it."""
         turns = _TURN.split(text)
-        announced = _FENCE_WORD.search(turns[0])
+        announced = _FENCE_WORD.search(turns[0]) or _MARKED.search(turns[0])
         lines = turns[0].split("\n")
         after = [line for turn in turns[1:] for line in turn.split("\n")]
         if announced is None:

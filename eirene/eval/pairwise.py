@@ -121,5 +121,5 @@ def pairwise_messages(pair: Pair, *, first: Side, prompts: PromptSet = SHIPPED) 
     """The request, with the text before or the rewrite as answer A; question and answers stand in a fence."""
     texts = (pair.before, pair.after) if first == "before" else (pair.after, pair.before)
     named = (Section(f"answer {letter}", text) for letter, text in zip(LETTERS, texts, strict=True))
-    material, mark = fenced([*question_sections(pair.question, pair.history, prompts), *named])
-    return prompts.load(PAIRWISE_PROMPT).fill({"material": material, "mark": mark})
+    material, _ = fenced([*question_sections(pair.question, pair.history, prompts), *named])
+    return prompts.load(PAIRWISE_PROMPT).fill({"material": material})

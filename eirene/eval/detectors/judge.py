@@ -58,16 +58,14 @@ class Section:
     text: str
 
 
-def fenced(sections: Iterable[Section], *, shared: Iterable[Section] = ()) -> tuple[str, str]:
+def fenced(sections: Iterable[Section]) -> tuple[str, str]:
     """The sections, each under a line "MARK title", closed by a line "MARK end"; and the mark.
 
-    The mark occurs in none of the texts, and hangs on all of them, or on those that are `shared` with other prompts:
-    whoever writes one can neither end a section nor begin another, such as a passage of his own that supports what he
-    says. Chat control words are taken apart.
+    The mark occurs in none of the texts, and hangs on all of them: whoever writes one can neither end a section nor
+    begin another, such as a passage of his own that supports what he says. Chat control words are taken apart.
     """
     defanged = [Section(s.title, break_control_tokens(s.text)) for s in sections]
-    beginning = "\x1f".join(break_control_tokens(s.text) for s in shared)
-    mark = fence_word(*(s.text for s in defanged), made_from=beginning or None)
+    mark = fence_word(*(s.text for s in defanged))
     lines = [line for s in defanged for line in (f"{mark} {s.title}", s.text)]
     return "\n".join([*lines, f"{mark} end"]), mark
 

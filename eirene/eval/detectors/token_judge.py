@@ -19,6 +19,7 @@ from eirene.eval.registry import build_detector, detector
 from eirene.eval.resources import Resources
 from eirene.models.token_choice import TokenChoice, probability
 from eirene.prompts import SHIPPED, Message, PromptSet
+from eirene.prompts.fence import shown_line
 from eirene.prompts.history import HISTORY_PROMPT
 from eirene.text.sentences import split_sentences
 from eirene.verification.claims import not_checked
@@ -139,17 +140,20 @@ def question_of(case: Case) -> Question:
 def claim_messages(case: Case, claim: str, prompts: PromptSet = SHIPPED) -> tuple[Message, ...]:
     """What the judge is asked about one claim of an answer: what was given comes first, which all claims share."""
     question = question_of(case)
-    given = given_sections(case) if question == "adherence" else []
-    shared = [*given, *question_sections(case.question, case.history, prompts)]
-    material, mark = fenced([*shared, Section("claim", claim)], shared=shared)
-    return prompts.load(f"judge_{question}").fill({"material": material, "mark": mark})
+    shown = given_sections(case) if question == "adherence" else question_sections(case.question, case.history, prompts)
+    return _about(f"judge_{question}", shown, claim, prompts)
 
 
 def reason_messages(case: Case, reason: str, prompts: PromptSet = SHIPPED) -> tuple[Message, ...]:
     """What the judge is asked about one reason of a critique: whether the answer meets it now."""
-    shared = [*question_sections(case.question, case.history, prompts), Section("answer", case.answer)]
-    material, mark = fenced([*shared, Section("criticism", reason)], shared=shared)
-    return prompts.load("judge_reason").fill({"material": material, "mark": mark})
+    shown = [*question_sections(case.question, case.history, prompts), Section("answer", case.answer)]
+    return _about("judge_reason", shown, reason, prompts)
+
+
+def _about(name: str, shown: Sequence[Section], claim: str, prompts: PromptSet) -> tuple[Message, ...]:
+    """The prompt on a claim, which is one line: it can neither end the fence nor begin a question of its own."""
+    material, _ = fenced(shown)
+    return prompts.load(name).fill({"material": material, "claim": shown_line(claim)})
 
 
 def risk_by(odds: float, cheap: float | None = None) -> float:
