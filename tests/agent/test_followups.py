@@ -42,7 +42,7 @@ KINDS = {
     "You check a text for statements": "hallucination critic",
     "You mend the answer": "refiner",
     "You revise an answer": "refiner",
-    "TEXT-": "pairwise judge",
+    "Which answer is better, A or B?": "pairwise judge",
     "You check the facts of answers": "chainpoll-correctness",
     "You rate answers to questions": "geval",
     "You examine answers to questions and list": "error judge",
