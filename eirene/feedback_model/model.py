@@ -22,7 +22,7 @@ from eirene.feedback_model.hallucination import (
     hallucination_messages,
     read_hallucinations,
 )
-from eirene.feedback_model.readout import ChatReader, LocalReader, read_out
+from eirene.feedback_model.readout import read_out
 from eirene.feedback_model.reply import read_reply
 from eirene.feedback_model.request import (
     CHAT_PROMPT,
@@ -40,6 +40,7 @@ from eirene.feedback_model.usable import Says
 from eirene.feedback_model.vote import count_distinct
 from eirene.models.chat import ChatModel, Sampling
 from eirene.models.drawing import Drawing, draw_replies
+from eirene.models.local.chat import chat_of
 from eirene.models.local.layout import Role, carried
 from eirene.models.local.model import LocalModel
 from eirene.models.structured import ReplyForm
@@ -136,7 +137,7 @@ class ChatFeedback:
         self._asking = asking
         self.prompts = prompts
         self._chat = model if isinstance(model, ChatModel) else ChatModel(model)
-        self._reader = ChatReader(self._chat, TokenChoice(self._chat))
+        self._choice = TokenChoice(self._chat)
         self._sampling = Sampling(temperature=temperature, top_p=top_p)
 
     @property
@@ -171,7 +172,7 @@ class ChatFeedback:
 
     async def read_out(self, request: FeedbackRequest, *, meter: Meter, says: Says | None = None) -> Sample:
         """Tags by the probabilities of a yes or no for each sentence (`eirene.feedback_model.readout`)."""
-        return await read_out(self._reader, request, meter=meter, prompts=self.prompts, says=says)
+        return await read_out(self._chat, self._choice, request, meter=meter, prompts=self.prompts, says=says)
 
     async def draw(
         self, request: FeedbackRequest, *, start: int, count: int, meter: Meter
@@ -282,7 +283,8 @@ class LocalFeedback:
 
     async def read_out(self, request: FeedbackRequest, *, meter: Meter, says: Says | None = None) -> Sample:
         """Tags by the probabilities of a yes or no for each sentence (`eirene.feedback_model.readout`)."""
-        return await read_out(LocalReader(self._model), request, meter=meter, prompts=self._prompts, says=says)
+        chat = chat_of(self._model)
+        return await read_out(chat, TokenChoice(chat), request, meter=meter, prompts=self._prompts, says=says)
 
     async def draw(self, request: FeedbackRequest, *, start: int, count: int, meter: Meter) -> AsyncIterator[Sample]:
         """Samples `start` to `start + count - 1`; they come together, when the last has ended.

@@ -9,9 +9,7 @@ alone. Reasons are drawn for faulted sentences alone.
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
 from math import prod
-from typing import Protocol
 
 from eirene.core.critique import Critique, Sample, Tag
 from eirene.core.scores import Unscored
@@ -22,7 +20,6 @@ from eirene.feedback_model.request import LONGEST_LACK
 from eirene.feedback_model.usable import Says, with_usable_votes
 from eirene.feedback_model.vote import VoteResult, tagged_sentences
 from eirene.models.chat import ChatModel, Sampling
-from eirene.models.local.model import LocalModel
 from eirene.models.structured import ReplyForm, json_object, object_schema, text_schema
 from eirene.models.token_choice import TokenChoice, probability
 from eirene.prompts import SHIPPED, Message, PromptSet
@@ -65,61 +62,9 @@ def worst_question(odds: Mapping[str, Sequence[float]], at: int) -> str:
     return min(odds, key=lambda name: odds[name][at])
 
 
-class Reader(Protocol):
-    """The model of a readout: its odds between Yes and No, and its one reply in a form."""
-
-    async def log_odds(self, prompts: Sequence[Sequence[Message]], *, meter: Meter) -> list[float | Unscored]:
-        """ln P(Yes) - ln P(No) for each prompt, in order; unscored with the reason."""
-        ...
-
-    async def reply(self, form: ReplyForm, *, seed: int, meter: Meter) -> str:
-        """The likeliest reply to the form's messages."""
-        ...
-
-
-@dataclass(frozen=True, slots=True)
-class ChatReader:
-    """A chat model as a `Reader`; `choice` asks the same model."""
-
-    chat: ChatModel
-    choice: TokenChoice
-
-    async def log_odds(self, prompts: Sequence[Sequence[Message]], *, meter: Meter) -> list[float | Unscored]:
-        """Those of the first token; a call that failed leaves its prompt unscored."""
-        return await self.choice.log_odds(prompts, meter=meter)
-
-    async def reply(self, form: ReplyForm, *, seed: int, meter: Meter) -> str:
-        """The reply, held to the form where the server does that. Raises `BackendError` where none comes."""
-        sampling = Sampling(temperature=0.0, seed=seed, form=form)
-        return (await self.chat.ask(form.messages, sampling=sampling, meter=meter)).text
-
-
-@dataclass(frozen=True, slots=True)
-class LocalReader:
-    """A local model as a `Reader`."""
-
-    model: LocalModel
-
-    async def log_odds(self, prompts: Sequence[Sequence[Message]], *, meter: Meter) -> list[float | Unscored]:
-        """Those of the two words as replies, whole whatever tokens they are. Raises `BackendError`."""
-        from eirene.models.local.scoring import LocalScorer
-
-        scorer, found = LocalScorer(self.model), list[float | Unscored]()
-        for prompt in prompts:
-            yes, no = [await scorer.score(prompt, word, top=1, meter=meter) for word in ("Yes", "No")]
-            found.append(sum(token.logprob for token in yes) - sum(token.logprob for token in no))
-        return found
-
-    async def reply(self, form: ReplyForm, *, seed: int, meter: Meter) -> str:
-        """The reply, held to the form. Raises `BackendError`."""
-        from eirene.models.local.sampling import LocalSampling
-
-        sampling = LocalSampling(temperature=0.0, grammar=form.grammar)
-        return (await self.model.ask(form.messages, seed=seed, sampling=sampling, meter=meter)).text
-
-
 async def read_out(
-    reader: Reader,
+    chat: ChatModel,
+    choice: TokenChoice,
     request: FeedbackRequest,
     *,
     meter: Meter,
@@ -128,20 +73,20 @@ async def read_out(
 ) -> Sample:
     """One sample with `chances`, whose tags are read from these; invalid where the model gives no probabilities.
 
-    A sentence is Incomplete from a chance of `FAULTED`. Its reason is drawn by one
+    `choice` asks `chat` for Yes or No. A sentence is Incomplete from a chance of `FAULTED`. Its reason is drawn by one
     request for all such sentences; one that is missing or cannot count (`with_usable_votes`, with `says`) is put by
     what the question was. Raises `BackendError` when the model cannot be reached.
     """
     odds: dict[str, list[float]] = {}
     for question in questions_for(request):
-        found = await reader.log_odds([*verdict_messages(request, question, prompts)], meter=meter)
+        found = await choice.log_odds([*verdict_messages(request, question, prompts)], meter=meter)
         failed = next((one.unscored for one in found if isinstance(one, Unscored)), None)
         if failed is not None:
             return Sample(invalid=f"{failed}; take the readout by vote (critic_readout)")
         odds[question] = [one for one in found if not isinstance(one, Unscored)]
     chances = chances_of(odds)
     faulted = [n for n, chance in enumerate(chances, start=1) if chance >= FAULTED]
-    drawn = await _reasons(reader, request, faulted, meter, prompts) if faulted else {}
+    drawn = await _reasons(chat, request, faulted, meter, prompts) if faulted else {}
     standing = {n: QUESTIONS[worst_question(odds, n - 1)] for n in faulted}
     return sample_of_chances(chances, {n: drawn.get(n) or standing[n] for n in faulted}, standing, says)
 
@@ -159,15 +104,15 @@ def sample_of_chances(
 
 
 async def _reasons(
-    reader: Reader, request: FeedbackRequest, faulted: Sequence[int], meter: Meter, prompts: PromptSet
+    chat: ChatModel, request: FeedbackRequest, faulted: Sequence[int], meter: Meter, prompts: PromptSet
 ) -> dict[int, str]:
     """What the model says is wrong with these sentences, by number; those alone that it gives a text for."""
     material = material_of(request.item, request.sentences, request.evidence, prompts=prompts)
     values = {"material": material.block, "statements": ", ".join(map(str, faulted)), "first": str(faulted[0])}
     messages = prompts.load(REASONS_PROMPT).fill(values)
     schema = object_schema({str(n): text_schema(LONGEST_LACK) for n in faulted})
-    text = await reader.reply(ReplyForm.of("reasons", schema, messages), seed=request.seed, meter=meter)
-    held = json_object(text) or {}
+    sampling = Sampling(temperature=0.0, seed=request.seed, form=ReplyForm.of("reasons", schema, messages))
+    held = json_object((await chat.ask(messages, sampling=sampling, meter=meter)).text) or {}
     said = {n: held.get(str(n)) for n in faulted}
     ids = request.shown.ids
     return {n: resolved(one_line(own), ids) for n, own in said.items() if isinstance(own, str) and own.strip()}

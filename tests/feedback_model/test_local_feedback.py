@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import math
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any, cast
@@ -18,12 +17,10 @@ from eirene.core.signature import derive_seed
 from eirene.core.usage import Meter
 from eirene.feedback_model.base import FeedbackRequest
 from eirene.feedback_model.model import COMPLETENESS, HALLUCINATION, LocalFeedback
-from eirene.feedback_model.readout import verdict_messages
 from eirene.feedback_model.request import feedback_instruct, feedback_messages
 from eirene.models.local.layout import CarriedPrompt
 from eirene.models.local.model import LocalModel, load_local
 from eirene.models.local.sampling import LocalSampling
-from eirene.models.local.scoring import LocalScorer
 from eirene.models.replies import Reply
 from eirene.prompts import PromptSet, load_prompt, read_prompts
 from eirene.prompts.loader import shipped_text
@@ -124,18 +121,10 @@ async def test_samples_drawn_in_rounds_are_those_drawn_at_once(base: Path) -> No
     assert len({r.text for r in whole}) > 1
 
 
-async def test_a_local_model_s_readout_has_a_chance_for_each_sentence(base: Path) -> None:
-    """The odds are those of the two words as replies, each whole; what it writes as reasons is noise or none."""
-    model, meter = load_local(f"hf:{base}", device="cpu"), Meter()
-    sample = await LocalFeedback(model).read_out(REQUEST, meter=meter)
-    scorer, found = LocalScorer(model), []
-    for prompt in verdict_messages(REQUEST, "readout_enough"):
-        yes, no = [
-            sum(t.logprob for t in await scorer.score(prompt, word, top=1, meter=Meter())) for word in ("Yes", "No")
-        ]
-        found.append(1 / (1 + math.exp(yes - no)))
-    assert sample.chances == pytest.approx(found) and len(sample.tags) == 2
-    assert meter.total.calls == 4 + ("Incomplete" in sample.tags)
+async def test_a_local_model_is_read_out_as_a_chat_model(base: Path) -> None:
+    """The tiny model says neither word: nothing is guessed then."""
+    sample = await LocalFeedback(load_local(f"hf:{base}", device="cpu")).read_out(REQUEST, meter=Meter())
+    assert sample.chances or "the model says" in (sample.invalid or "")
 
 
 def test_without_a_template_the_instruct_layout_is_shown_and_with_one_the_chat(base: Path, tmp_path: Path) -> None:

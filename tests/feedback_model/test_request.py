@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from dataclasses import replace
 
 import pytest
@@ -148,8 +149,8 @@ def test_the_prompt_itself_holds_no_verdict() -> None:
     """The format shows both verdicts of statement 1: whoever copies it, or a part of it, has voted for nothing."""
     for answer in ("One.", "One. Two."):
         (asked,) = feedback_messages(request(answer))
-        lines = asked.content.splitlines()
-        shown = [line for line in lines if line.startswith("1. [")]
+        shown = re.findall(r'"(1\. \[.*?)"', asked.content)
+        assert len(shown) == 2
         for copied in (asked.content, load_prompt("feedback").user, "\n".join(shown), shown[1]):
             assert read_reply(copied, split_sentences(answer)).invalid
 
