@@ -27,7 +27,6 @@ PAST_THE_DOOR = {
     "eirene.cli.flags": "asks by Tracing first",
     "eirene.eval.detectors.classifier": "is given a loaded model",
     "eirene.eval.detectors.gradients": "is given a loaded model",
-    "eirene.eval.detectors.samples": "is given a loaded model",
     "eirene.feedback_model.model": "is given a loaded model",
     "eirene.models.local.chat": "is given a loaded model",
     "eirene.models.gguf.trial": "runs in a child of a process that has asked",
