@@ -28,7 +28,6 @@ PAST_THE_DOOR = {
     "eirene.eval.detectors.classifier": "is given a loaded model",
     "eirene.eval.detectors.gradients": "is given a loaded model",
     "eirene.feedback_model.model": "is given a loaded model",
-    "eirene.feedback_model.readout": "is given a loaded model",
     "eirene.models.local.chat": "is given a loaded model",
     "eirene.models.gguf.trial": "runs in a child of a process that has asked",
     "eirene.models.faults": "is around a pass of a loaded model",
