@@ -1,4 +1,4 @@
-"""Material: the block that the prompts of critic, refiner and judge begin with: question, evidence, numbered answer.
+"""Material: the block that prompts of critic and refiner begin with: question, evidence, numbered answer.
 
 It is the same to the byte for all of them, and stands first, so that a server reads it once (llama.cpp's and OpenAI's
 prompt caches know the beginning of a prompt again). What a role is asked stands behind it. Its own first part, `given`,

@@ -28,6 +28,7 @@ from eirene.eval.detectors.token_judge import TokenJudge
 from eirene.eval.pairwise import VOTES, ChatPairwise, pairwise_messages
 from eirene.feedback_model.base import FeedbackRequest
 from eirene.feedback_model.model import ChatFeedback
+from eirene.feedback_model.readout import questions_for, verdict_messages
 from eirene.feedback_model.request import render_reply
 from eirene.feedback_model.sampling import FIRST
 from eirene.models.chat import ChatModel, Sampling
@@ -106,6 +107,11 @@ def of_loop(item: Item, parts: Parts, settings: Settings, count: Count) -> Numbe
                 # A text that was accepted is voted on anew; the hallucination critic judges every rewrite as well.
                 again = rounds(settings) if settings.after_accept == "continue" or kind == "hallucination" else 0
                 request = first_request(kind, item, parts, settings)
+                if kind == "completeness" and settings.critic_readout == "probabilities":
+                    once = _readout(critic, request, count)
+                    once[1] *= 1 + again * REWRITE[1]
+                    total += once
+                    continue
                 total += _vote(critic, request, settings, count, again=again, is_tagged=kind == "hallucination")
     if isinstance(parts.refiner, ChatRefiner) and settings.mode != "edit":
         total += _rewrites(item, sentences, parts, settings, count)
@@ -119,6 +125,17 @@ def rounds(settings: Settings) -> int:
     if settings.after_accept == "continue":
         return settings.max_rounds
     return min(settings.max_rounds, settings.patience + 1)
+
+
+def _readout(critic: ChatFeedback, request: FeedbackRequest, count: Count) -> Numbers:
+    """One token for each question about each sentence; at most also the reasons of all of them."""
+    asked = [
+        _prompt(messages, count)
+        for question in questions_for(request)
+        for messages in verdict_messages(request, question, critic.prompts)
+    ]
+    least, n = [len(asked), sum(asked), len(asked)], len(request.sentences)
+    return np.array([least, np.add(least, [1, max(asked) + count(request.answer), n * count(REASON * 2)])], float)
 
 
 def _vote(

@@ -122,6 +122,12 @@ def test_one_request_for_all_critiques_reads_the_prompt_once(tmp_path: Path) -> 
     assert (auto[0], auto[1], 4 * auto[2]) == (*once[:2], once[2]) and early[0] == 3  # 5 of 20 may decide
 
 
+def test_a_readout_is_a_token_for_each_sentence_and_at_most_the_reasons() -> None:
+    settings = Settings(critic_readout="probabilities", mode="edit", critic="both", samples=3)
+    vote = estimate(ITEMS[:1], rows=1, parts=parts_with(spotless), settings=settings, polls=5, count=words).loop
+    assert vote[0, [0, 2]].tolist() == [2, 2] and vote[1, 0] == 3 and vote[1, 2] > 2
+
+
 def test_a_judge_is_counted_apart_and_without_its_price_nothing_is_known() -> None:
     """Polls are about the original and every rewrite; an unknown price is never taken for none."""
     settings = Settings(samples=5)
