@@ -132,7 +132,7 @@ class LoopSettings:
         Ge(0),
         Le(1_000),
         Setting("With passages: how many of their sentences models are shown, those that bear most (0 is all)."),
-    ] = 12
+    ] = 16
     critic: Annotated[
         Critic,
         Setting("What critiques look for; mode edit takes hallucination (six kinds, with edits) or both."),
