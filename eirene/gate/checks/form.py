@@ -89,7 +89,9 @@ def torn(case: EditCase) -> Iterator[Objection]:
             yield Objection(n, f"a sentence that breaks off after {quoted(new.rstrip()[-_TAIL:])}")
         elif old and _is_shuffled(old, new):
             yield Objection(n, f"the same words in an order that is no sentence: {quoted(new)}")
-        elif words := tuple(k for k, w in enumerate(edit.words) if _is_misspelt(case, w.before, w.after)):
+        elif words := tuple(
+            k for k, w in enumerate(edit.words) if _is_misspelt(case, w.before, w.after, several=len(edit.words) > 1)
+        ):
             yield Objection(n, f"exchanges letters: {quoted(case.after[slice(*edit.words[words[0]].after)])}", words)
 
 
@@ -127,15 +129,16 @@ def _disorder(sentence: str, words: Sequence[str]) -> int:
     return breaks + any(words[-1] in first for first, _ in _FOLLOWS_NONE) + sentence[:1].islower()
 
 
-def _is_misspelt(case: EditCase, before: tuple[int, int], after: tuple[int, int]) -> bool:
-    """Whether letters were exchanged in a word that is spelt so elsewhere; one that was set right is not."""
+def _is_misspelt(case: EditCase, before: tuple[int, int], after: tuple[int, int], *, several: bool) -> bool:
+    """Whether letters were exchanged in a word that is spelt so elsewhere, or that is one of `several` changed ones."""
     old, new = (lower_words(text) for text in (case.before[slice(*before)], case.after[slice(*after)]))
     if len(old) != len(new):
         return False
     spelt = Counter(word for source in case.sources for word in lower_words(source))
     return any(
-        a != b and len(a) >= _LONG_WORD and a[0] == b[0] and sorted(a) == sorted(b) and spelt[a] > 1 and not spelt[b]
+        a != b and len(a) >= _LONG_WORD and a[0] == b[0] and sorted(a) == sorted(b) and not spelt[b]
         for a, b in zip(old, new, strict=True)
+        if spelt[a] > 1 or several
     )
 
 

@@ -49,6 +49,7 @@ _MARKUP = tuple(
         ("a Markdown link", r"\[(?![\d, ]{1,9}\])[^\]\n]{1,300}\]\([^)\n]{1,2000}\)"),
         ("a Markdown link", r"^[ \t]*\[[^\]\n]{1,100}\]:[ \t]*\S+"),
         ("a table", r"^[ \t]*\|.*\|[ \t]*$"),
+        ("a code fence", r"^[ \t]*(?:`{3}|~{3})"),
         ("an HTML comment", r"<!--|-->"),
         ("an HTML element", r"</?[a-z!?][\w:.-]{0,40}(?:\s[^<>]{0,2000}=[^<>]{0,2000})?\s?/?>"),
         ("an HTML element", r"<(?:script|iframe|img|svg|form|style|link|meta)\b[^<>]{0,2000}"),
@@ -58,6 +59,8 @@ _MARKUP = tuple(
         ("a placeholder", r"<(?![^<>]* (?:and|or|but) )[a-z]{1,30}(?:[ _-][a-z]{1,30}){1,3}>"),
     )
 )  # fmt: skip
+_FREE = ("a table", "a code fence")
+"""Kinds of which more may come where the text before has one."""
 _SCHEME = re.compile(r"^(?:[a-z][a-z0-9+.-]*:/*)?(?:www\.)?", re.IGNORECASE)
 _TARGET = re.compile(r"\]\(\s*<?([^\s)>]+)")
 _OTHER_SCRIPT = re.compile(rf"[\u3000-\u3020\uff01-\uff1f{UNSPACED_CLASS}]+")
@@ -84,7 +87,7 @@ def _markup(case: EditCase) -> Iterator[PlacedFault]:
     for name, pattern in _MARKUP:
         check_cancelled()
         found = [m for m in pattern.finditer(case.after) if first < m.end() and m.start() < last]
-        if name == "a table" and pattern.search(case.before):
+        if name in _FREE and pattern.search(case.before):
             continue
         known = _targets(case.sources) if found else frozenset()
         for m in found:

@@ -45,7 +45,7 @@ _TALK = tuple(
         (r"\bas\s+(?:you\s+)?(?:requested|asked|instructed)\b|\bper\s+your\s+\w+", "words about the rewrite"),
         (r"\bas\s+an?\s+(?:\w+\s+){0,3}(?:ai|language\s+model|llm|assistant|chatbot)\b", "a model about itself"),
         (r"\[\s*(?:in)?complete\s*\]|(?<![\w./-])\d{1,3}\s*/\s*(?:5|10|100)\b(?![/\w])", "a mark of a critique"),
-        (rf"\A[\W\d]*{_LABEL}\s*[\])*_]{{0,3}}\s*[:：]|\A#+\s*{_LABEL}\W*\Z", "a label"),
+        (rf"\A[\W\d]*{_LABEL}\s*[\])*_]{{0,3}}\s*[:：]|\A\W*{_LABEL}\W*\Z", "a label"),
         (rf"\A\s*[\[(*_]+\s*(?:note|{_DONE})\b", "a remark in brackets"),
         (r"\b(?:ignore|disregard|forget)\s+(?:\w+\s+){0,3}(?:instructions?|prompts?|rules|above|previous|everything|text)\b"
          r"|\b(?:previous|prior|system|hidden|new)\s+(?:instructions?|prompts?|task)\b", "words about instructions"),
