@@ -2,16 +2,20 @@
 
 from __future__ import annotations
 
+import asyncio
 import functools
 import inspect
 from collections.abc import Callable, Iterable
 from typing import Any
 
-Test = Callable[..., None]
+Test = Callable[..., Any]
 
 
 def each(names: str, rows: Iterable[Any]) -> Callable[[Test], Test]:
-    """Calls a test once for each row of values for `names` (comma-separated); fixtures are shared by all rows."""
+    """Calls a test once for each row of values for `names` (comma-separated); fixtures are shared by all rows.
+
+    Each row of an asynchronous test has an event loop of its own.
+    """
     wanted, table = [name.strip() for name in names.split(",")], list(rows)
 
     def decorated(test: Test) -> Test:
@@ -21,7 +25,9 @@ def each(names: str, rows: Iterable[Any]) -> Callable[[Test], Test]:
             for row in table:
                 given = dict(zip(wanted, row if len(wanted) > 1 else (row,), strict=True))
                 try:
-                    test(**given, **fixtures)
+                    outcome = test(**given, **fixtures)
+                    if inspect.iscoroutine(outcome):
+                        asyncio.run(outcome)
                 except Exception as error:  # a failed row must not hide the next
                     error.add_note(f"the row: {str(given)[:500]}")
                     failed.append(error)

@@ -42,7 +42,7 @@ def compare(
     seeds: Seeds = "0",
     data: DataFlags,
     corpus: CorpusFlags,
-    models: ModelFlags,
+    models: Annotated[ModelFlags, Without("word_maps")],
     loop: Annotated[LoopFlags, Without("mode", "seed")],
     tracing: TraceFlags,
     concurrency: flags.Concurrency = 32,

@@ -56,9 +56,7 @@ def by_model(order: Order, recipe: FavaRecipe, made: FavaTotals, *, backend: str
         raise InputError("with a backend the rows are a journal: name a file", field="out")
     price = calls.price_of(backend, base_url=calls.base_url)
     if money is not None and price is None and is_named(backend):
-        raise InputError(
-            f"--max-cost needs to know what the tokens of {backend} cost: give --price or --prices", field="max-cost"
-        )
+        raise InputError(f"--max-cost needs to know what the tokens of {backend} cost: give --price", field="max-cost")
     options = ChatOptions(
         base_url=calls.base_url, concurrency=order.concurrency, timeout_s=calls.timeout, price=price,
         cache=calls.open_cache(),

@@ -41,6 +41,7 @@ _detectors_option = partial(typer.Option, rich_help_panel="Detectors")
 CACHE_SIZE = "2GB"
 CALL_TIMEOUT_S = 60.0
 _ON_THIS_MACHINE = ("hf:", "gguf:")
+_PRICE_FILE = ".toml"
 
 Backend = Annotated[str, _loop_option(help="The model that critiques and rewrites.")]
 Detectors = Annotated[str | None, _detectors_option(help="Which detectors score and decide, comma-separated.")]
@@ -79,10 +80,11 @@ class CallFlags:
         float, _calls_option(metavar="S", min=0.1, help="Seconds that an attempt of a call may take.")
     ] = CALL_TIMEOUT_S
     price: Annotated[
-        str | None, _calls_option("--price", metavar="IN,OUT", help="US dollars for a million tokens in and out.")
-    ] = None
-    prices: Annotated[
-        str | None, _calls_option(metavar="FILE", help="A TOML file of model prices (docs/guides/costs.md).")
+        str | None,
+        _calls_option(
+            metavar="IN,OUT|FILE.toml",
+            help="US dollars for a million tokens in and out, or a TOML file of them (docs/guides/costs.md).",
+        ),
     ] = None
     cache: Annotated[
         str | None,
@@ -123,20 +125,21 @@ class CallFlags:
         return CallCache(self.cache, max_bytes=parse_size(self.cache_size))
 
     def price_of(self, model: str | None, *, base_url: str | None) -> Price | None:
-        """What a model costs: as `--price` says, else as `listed_price` does."""
-        if self.price is not None and self.prices is not None:
-            raise InputError("give --price or --prices, not both", field="prices")
-        return self.listed_price(model, base_url=base_url) if self.price is None else _parsed(self.price)
+        """What a model costs: as the numbers of `--price` say, else as `listed_price` does."""
+        if self.price is None or self.price.endswith(_PRICE_FILE):
+            return self.listed_price(model, base_url=base_url)
+        return _parsed(self.price)
 
     def listed_price(self, model: str | None, *, base_url: str | None) -> Price | None:
-        """What a model costs by the file of `--prices`, else by the list that ships; None where nobody knows.
+        """What a model costs by the file of `--price`, else by the list that ships; None where nobody knows.
 
         The list that ships is for the providers' own servers and says nothing of a model at `base_url`, or at an
         address that the environment names.
         """
         from eirene.models.costs import read_prices, shipped_prices
 
-        listed = None if self.prices is None else read_prices(self.prices)  # what is named is looked at in any case
+        path = self.price or ""
+        listed = read_prices(path) if path.endswith(_PRICE_FILE) else None  # what is named is looked at in any case
         if model is None or not is_named(model):
             return None
         if listed is not None:
@@ -329,7 +332,8 @@ def _parsed(text: str) -> Price:
     try:
         read, written = (float(part) for part in text.split(","))
     except ValueError:
-        raise InputError(f"price must be two numbers, such as 0.15,0.60, got {text!r}", field="price") from None
+        forms = "two numbers, such as 0.15,0.60, or a .toml file"
+        raise InputError(f"price must be {forms}, got {text!r}", field="price") from None
     if not (0 <= read < float("inf") and 0 <= written < float("inf")):
         raise InputError(f"price must not be negative, got {text!r}", field="price")
     return Price(read, written)

@@ -10,7 +10,7 @@ import typer
 
 from eirene.cli import flags
 from eirene.cli.data_flags import IN_HELP, CorpusFlags, DataFlags, RowId, with_id
-from eirene.cli.flags import LoopFlags, TraceFlags, with_groups
+from eirene.cli.flags import LoopFlags, TraceFlags, Without, with_groups
 from eirene.cli.model_flags import ModelFlags
 from eirene.cli.progress import watch
 from eirene.cli.terminal import console, output, say
@@ -54,7 +54,7 @@ def refine(
     row: RowId = None,
     data: DataFlags,
     corpus: CorpusFlags,
-    models: ModelFlags,
+    models: Annotated[ModelFlags, Without("word_maps")],
     loop: LoopFlags,
     tracing: TraceFlags,
     interactive: Interactive = False,

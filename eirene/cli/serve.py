@@ -59,7 +59,7 @@ Grace = Annotated[float, _limits_option(help="Seconds for running requests to fi
 )  # fmt: skip
 def serve(
     *,
-    models: Annotated[ModelFlags, Without("timeout")],
+    models: Annotated[ModelFlags, Without("timeout", "word_maps")],
     upstream: Upstream = None,
     loop: LoopFlags,
     corpus: CorpusFlags,

@@ -80,7 +80,7 @@ class LoopSettings:
         ),
     ] = "auto"
     max_rounds: Annotated[int, Ge(1), Le(100), Setting("Rounds at most; each draws rewrites anew.")] = 2
-    patience: Annotated[int, Ge(0), Setting("Rejected rewrites in a row after which one more is tried.")] = 1
+    patience: Annotated[int, Ge(0), Setting("Rejected rewrites in a row after which one more is tried.", flag="")] = 1
     after_accept: Annotated[
         Literal["stop", "continue"],
         Setting("What follows an accepted rewrite: the end, or a new critique of it while rounds are left."),

@@ -1,4 +1,4 @@
-"""--cache, --cache-size, --prices and the provider's batch files on the command line, against a server that counts."""
+"""--cache, --cache-size, --price and the provider's batch files on the command line, against a server that counts."""
 
 from __future__ import annotations
 
@@ -103,8 +103,7 @@ def test_what_cannot_be_used_is_one_line_and_no_call(run: Run, tmp_path: Path) -
         assert_error(run(*command, "--cache", tmp_path / "c", "--cache-size", "huge"), "500MB")
         assert_error(run(*command, "--cache-size", "1GB"), "--cache-size goes with --cache")
         assert_error(run(*command, "--import-replies", text), "--cache FILE")
-        assert_error(run(*command, "--price", "1,2", "--prices", text), "not both")
-        assert_error(run(*command, "--prices", text), "is not TOML")
+        assert_error(run(*command, "--price", text.rename(tmp_path / "notes.toml")), "is not TOML")
         assert server.calls == 0
 
 

@@ -28,7 +28,7 @@ def test_detectors_judge_price_and_cache_reach_the_loop(tmp_path: Path) -> None:
     with LoopbackServer(script) as model:
         flags = (
             "--base-url", model.base_url, "--mode", "improve", "--detectors", "alignment,chainpoll",
-            "--judge", "openai:m", "--prices", str(prices), "--cache", str(tmp_path / "calls.sqlite"),
+            "--judge", "openai:m", "--price", str(prices), "--cache", str(tmp_path / "calls.sqlite"),
         )  # fmt: skip
         with running("--backend", "openai:m", *flags, OPENAI_API_KEY="x") as (_, address):
             asked = {"model": "m", "messages": ASK, "eirene_trace": "full", **GIVEN}

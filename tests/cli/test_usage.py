@@ -24,7 +24,7 @@ VALUES = {
     ("--stop", "Value error, x"): "invalid value for '--stop': 'Value error, x' is not one of",
     ("--polls", "0"): "polls must be at least 1, got 0",
     ("--passages", "-1"): "passages must be at least 1, got -1",
-    ("--prices", "nobody.toml"): "nobody.toml: no such file",
+    ("--price", "nobody.toml"): "nobody.toml: no such file",
     ("--out", ""): "--out is empty; name a file or folder",
     ("--config", ""): "the name of a file is empty; name one",
     (

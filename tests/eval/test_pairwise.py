@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
 import doctest
 import itertools
 import math
@@ -31,12 +30,12 @@ PAIR = Pair("Trams or buses?", "Trams are quiet.", "Trams are quiet, and pollute
 QUICK = RetryPolicy(attempts=2, first_wait_s=0.001, max_wait_s=0.002)
 
 
-def judged(script: Any, meter: Meter | None = None, **server: Any) -> PairJudgement:
+async def judged(script: Any, meter: Meter | None = None, **server: Any) -> PairJudgement:
     """What the real client gets of a server that answers with a text, or as a function says."""
     meter = Meter() if meter is None else meter
     with LoopbackServer(script, **server) as up:
         judge = ChatPairwise(resolve_chat("openai:judge", options=ChatOptions(base_url=up.base_url, retry=QUICK)))
-        found = asyncio.run(judge.compare(PAIR, seed=1, meter=meter))
+        found = await judge.compare(PAIR, seed=1, meter=meter)
         assert meter.total.calls == up.calls
         assert (meter.total.input_tokens, meter.total.output_tokens) == (up.input_tokens, up.output_tokens)
     return found
@@ -64,27 +63,27 @@ def token_of(a_if_rewrite_first: float, a_if_rewrite_second: float) -> Any:
         (0.8, 0.5, 2 / 3, math.log(4) / 2),
     ],
 )
-def test_one_token_in_both_orders_gives_the_probability(
+async def test_one_token_in_both_orders_gives_the_probability(
     first: float, second: float, better: float, bias: float
 ) -> None:
     meter = Meter()
-    found = judged(token_of(first, second), meter)
+    found = await judged(token_of(first, second), meter)
     assert found.better == pytest.approx(better) and found.bias == pytest.approx(bias) and found.votes == 0
     assert (meter.total.calls, meter.total.output_tokens) == (2, 2)
 
 
 @pytest.mark.usefixtures("loopback")
 @each("policy, calls", [("takes", 2), ("refuses", 2 * VOTES + 2), ("ignores", 2 * VOTES)])
-def test_without_probabilities_both_orders_are_voted_on(policy: Any, calls: int) -> None:
+async def test_without_probabilities_both_orders_are_voted_on(policy: Any, calls: int) -> None:
     """One request an order where n works; the first question for one token, which finds out, comes before them."""
     judge, meter = ScriptedPairJudge(), Meter()
-    found = judged(lambda request, _: judge.reply(request.text), meter, n=policy)
+    found = await judged(lambda request, _: judge.reply(request.text), meter, n=policy)
     assert found.better == pytest.approx(0.875) and found.votes == 2 * VOTES
     assert calls + 1 <= meter.total.calls <= calls + 2  # two requests at once may both find out that n is refused
 
 
 @pytest.mark.usefixtures("loopback")
-def test_one_dissenting_vote_of_six_is_no_veto_and_a_liking_for_a_letter_is_even() -> None:
+async def test_one_dissenting_vote_of_six_is_no_veto_and_a_liking_for_a_letter_is_even() -> None:
     judge = ScriptedPairJudge()
 
     def dissent(request: ScriptedRequest, index: int) -> ScriptedReply:
@@ -92,8 +91,8 @@ def test_one_dissenting_vote_of_six_is_no_veto_and_a_liking_for_a_letter_is_even
         return "B" if pair == (PAIR.after, PAIR.before) and index == 2 else judge.reply(request.text) or ""
 
     odds = (math.log(3.5 / 0.5) + math.log(2.5 / 1.5)) / 2
-    assert judged(dissent).better == pytest.approx(1 / (1 + math.exp(-odds))) and odds > math.log(3)
-    assert judged("A").better == pytest.approx(0.5)
+    assert (await judged(dissent)).better == pytest.approx(1 / (1 + math.exp(-odds))) and odds > math.log(3)
+    assert (await judged("A")).better == pytest.approx(0.5)
 
 
 @pytest.mark.usefixtures("loopback")
@@ -107,8 +106,8 @@ def test_one_dissenting_vote_of_six_is_no_veto_and_a_liking_for_a_letter_is_even
         (lambda r, _: HttpError(400, "too long") if r.text.find("less") < r.text.find("quiet.\n") else "B", "too long"),
     ],
 )
-def test_what_cannot_be_read_or_asked_is_unscored_with_the_reason(script: Any, why: str) -> None:
-    found = judged(script)
+async def test_what_cannot_be_read_or_asked_is_unscored_with_the_reason(script: Any, why: str) -> None:
+    found = await judged(script)
     assert isinstance(found.better, Unscored) and why in found.better.unscored and found.odds is None
 
 

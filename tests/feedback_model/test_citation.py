@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
 import re
 
 from hypothesis import given
@@ -75,13 +74,13 @@ def test_a_model_is_shown_sentences_by_number_and_what_it_names_is_their_passage
     assert sample.reasons[1] == "It was 1040 [oslo (a)], not 1050 (no passage 7)."
 
 
-def test_the_embedded_critics_name_the_passage_that_they_compared_with() -> None:
+async def test_the_embedded_critics_name_the_passage_that_they_compared_with() -> None:
     """An edit names the passage that holds the given words; without found passages none is named."""
-    found = asyncio.run(drawn(EmbeddedHallucination(ENCODER, verifier=shipped_verifier), request(ITEM)))
+    found = await drawn(EmbeddedHallucination(ENCODER, verifier=shipped_verifier), request(ITEM))
     reasons = {f.reason for s in found for f in s.findings if f.kind == "entity"}
     assert reasons
     assert all(reason.endswith("[oslo (a)]") for reason in reasons)
-    plain = asyncio.run(drawn(EmbeddedHallucination(ENCODER, verifier=shipped_verifier), request(PLAIN)))
+    plain = await drawn(EmbeddedHallucination(ENCODER, verifier=shipped_verifier), request(PLAIN))
     assert not any("[" in f.reason for s in plain for f in s.findings)
 
 
@@ -96,15 +95,15 @@ def test_what_is_missing_names_the_passage_that_says_it() -> None:
     assert cite_passage(fault, text, PLAIN) is fault
 
 
-def test_square_brackets_of_the_answer_cite_nothing() -> None:
+async def test_square_brackets_of_the_answer_cite_nothing() -> None:
     """A reason that quotes the answer has its brackets round where passages were found, as they are elsewhere."""
     text = "Oslo has a famous opera house [1]."
     for critic in (EmbeddedHallucination(ENCODER), EmbeddedFeedback(ENCODER)):
-        samples = asyncio.run(drawn(critic, request(ITEM, text)))
+        samples = await drawn(critic, request(ITEM, text))
         said = [r for s in samples for r in (*(r or "" for r in s.reasons), *(f.reason for f in s.findings))]
         assert any("(1)" in reason for reason in said)
         assert not any("[1]" in reason for reason in said)
-        samples = asyncio.run(drawn(critic, request(PLAIN, text)))
+        samples = await drawn(critic, request(PLAIN, text))
         assert any("[1]" in f.reason for s in samples for f in s.findings)
 
 

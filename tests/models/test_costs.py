@@ -81,18 +81,16 @@ def test_a_file_that_holds_anything_else_is_one_clear_error(tmp_path: Path, text
 
 
 def test_the_flags_go_before_the_list_that_ships(tmp_path: Path) -> None:
-    """--price, else --prices, else the shipped list, which knows nothing of servers of one's own."""
+    """--price as two numbers or a file, else the shipped list, which knows nothing of servers of one's own."""
     file, server = written(tmp_path, FILE), "http://127.0.0.1:1/v1"
     known, shipped = "openai:gpt-4o-mini", shipped_prices()
     assert CallFlags(price="5,6").price_of(known, base_url=server) == Price(5.0, 6.0)
-    assert CallFlags(prices=file).price_of(known, base_url=None) == Price(3.0, 4.0)
-    assert CallFlags(prices=file).price_of(known, base_url=server) == Price(3.0, 4.0)
+    assert CallFlags(price=file).price_of(known, base_url=None) == Price(3.0, 4.0)
+    assert CallFlags(price=file).price_of(known, base_url=server) == Price(3.0, 4.0)
     assert CallFlags().price_of(known, base_url=None) == shipped.of(known) is not None
     assert CallFlags().price_of(known, base_url=server) is None
     assert CallFlags().price_of("embedded", base_url=None) is None
     assert CallFlags(price="5,6").listed_price(None, base_url=None) is None
-    with pytest.raises(InputError, match="not both"):
-        CallFlags(price="1,2", prices=file).price_of(known, base_url=None)
 
 
 @each("price", ["1", "1,2,3", "a,b", "-1,2", "nan,1", ""])

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
 import logging
 import math
 from collections.abc import Callable, Iterator
@@ -41,9 +40,9 @@ def served(script: Callable[..., Any]) -> Iterator[tuple[LoopbackServer, ChatMod
         yield server, resolve_chat("openai:test", options=options)
 
 
-def asked(reply: Any, choices: tuple[str, str] = ("Yes", "No")) -> float | Unscored:
+async def asked(reply: Any, choices: tuple[str, str] = ("Yes", "No")) -> float | Unscored:
     with served(lambda _request, _index: reply) as (_, chat):
-        return asyncio.run(TokenChoice(chat, choices).log_odds([PROMPT], meter=Meter()))[0]
+        return (await TokenChoice(chat, choices).log_odds([PROMPT], meter=Meter()))[0]
 
 
 @each(
@@ -57,12 +56,12 @@ def asked(reply: Any, choices: tuple[str, str] = ("Yes", "No")) -> float | Unsco
         (first_token("No", No=0.75), 0.25 / 0.75),
     ],
 )
-def test_the_odds_are_those_of_the_words_whatever_their_case_and_space(reply: TextReply, odds: float) -> None:
-    assert asked(reply) == pytest.approx(math.log(odds))
+async def test_the_odds_are_those_of_the_words_whatever_their_case_and_space(reply: TextReply, odds: float) -> None:
+    assert await asked(reply) == pytest.approx(math.log(odds))
 
 
-def test_the_case_of_a_letter_counts() -> None:
-    assert asked(first_token("A", A=0.4, a=0.4, B=0.1), ("A", "B")) == pytest.approx(math.log(4.0))
+async def test_the_case_of_a_letter_counts() -> None:
+    assert await asked(first_token("A", A=0.4, a=0.4, B=0.1), ("A", "B")) == pytest.approx(math.log(4.0))
 
 
 @each(
@@ -74,13 +73,13 @@ def test_the_case_of_a_letter_counts() -> None:
         (HttpError(500, "out of order"), "the call failed"),
     ],
 )
-def test_without_readable_probabilities_the_answer_is_unscored_and_never_even(reply: Any, why: str) -> None:
-    found = asked(reply)
+async def test_without_readable_probabilities_the_answer_is_unscored_and_never_even(reply: Any, why: str) -> None:
+    found = await asked(reply)
     assert isinstance(found, Unscored) and why in found.unscored
 
 
 @each("refuses", [True, False])
-def test_a_server_without_probabilities_is_found_out_once_and_said_once(
+async def test_a_server_without_probabilities_is_found_out_once_and_said_once(
     refuses: bool, caplog: pytest.LogCaptureFixture
 ) -> None:
     """Whether it refuses the field or passes it over: one line in the log, and no question after that."""
@@ -93,10 +92,10 @@ def test_a_server_without_probabilities_is_found_out_once_and_said_once(
 
     with served(script) as (server, chat), caplog.at_level(logging.WARNING):
         choice = TokenChoice(chat)
-        found = asyncio.run(choice.log_odds([PROMPT] * 3, meter=Meter()))
+        found = await choice.log_odds([PROMPT] * 3, meter=Meter())
         calls = server.calls
         assert {type(f) for f in found} == {Unscored} and not choice.is_readable
-        asyncio.run(choice.log_odds([PROMPT], meter=Meter()))
+        await choice.log_odds([PROMPT], meter=Meter())
         assert server.calls == calls
     assert len([r for r in caplog.records if NO_LOGPROBS in r.message]) == 1
 

@@ -110,8 +110,8 @@ def _models(models: ModelFlags, loop: LoopFlags, run: RunFlags, limits: Limits) 
     if limits.max_cost_usd is not None and built.without_price:
         unknown = " and ".join(built.without_price)
         raise InputError(
-            f"--max-cost needs to know what the tokens of {unknown} cost: give --price for the backend, or --prices "
-            "with all models", field="max-cost",
+            f"--max-cost needs to know what the tokens of {unknown} cost: give --price for the backend, or a file with "
+            "all models", field="max-cost",
         )  # fmt: skip
     return built
 

@@ -112,7 +112,7 @@ def _table(title: str, low: str, high: str, figures: dict[str, Any]) -> list[str
     for name, shown in _SHOWN.items():
         pair = figures[name]
         if pair is None:
-            lines.append(f"  {shown:<12}{'unknown':>16}{'unknown':>16}  (--prices FILE or --price IN,OUT)")
+            lines.append(f"  {shown:<12}{'unknown':>16}{'unknown':>16}  (--price IN,OUT or --price FILE)")
         elif name == "cost_usd":
             lines.append(f"  {shown:<12}{pair[0]:>16,.4f}{pair[1]:>16,.4f}")
         else:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
 import math
 from typing import Any
 
@@ -51,19 +50,15 @@ def sure(request: ScriptedRequest, _: int) -> TextReply:
     return first_token("Yes", Yes=0.9, No=0.1) if claim == TRUE else first_token("No", Yes=0.2, No=0.8)
 
 
-def judged(script: Any, case: Case = CASE, *, cheap: Cheap | None = None, times: int = 1) -> tuple[Scores, Meter]:
+async def judged(script: Any, case: Case = CASE, *, cheap: Cheap | None = None, times: int = 1) -> tuple[Scores, Meter]:
     with LoopbackServer(script) as server:
         chat = resolve_chat("openai:judge", options=ChatOptions(base_url=server.base_url, retry=ONCE))
         judge, meter = TokenJudge(ChainPoll(chat, polls=3), shipped_encoder(), cheap=cheap), Meter()
-
-        async def score() -> Scores:
-            return [await judge.score(case, meter=meter) for _ in range(times)][-1]
-
-        return asyncio.run(score()), meter
+        return [await judge.score(case, meter=meter) for _ in range(times)][-1], meter
 
 
-def test_the_answer_is_as_its_worst_sentence_and_talk_is_not_asked_about() -> None:
-    scores, meter = judged(sure, times=2)
+async def test_the_answer_is_as_its_worst_sentence_and_talk_is_not_asked_about() -> None:
+    scores, meter = await judged(sure, times=2)
     assert [number(s.hallucination) for s in scores.sentences] == [None, pytest.approx(0.1), pytest.approx(0.8)]
     assert scores.hallucination == pytest.approx(0.8) and scores.raw == {"log_odds": pytest.approx(math.log(0.25))}
     assert (meter.total.calls, meter.total.output_tokens) == (2, 2)  # and none for the same answer again
@@ -78,8 +73,8 @@ def test_what_was_given_comes_first_so_that_the_claims_of_a_text_begin_alike() -
     assert asked.endswith("Is all that the claim says true? Yes or No:") and "secret" not in asked
 
 
-def test_without_probabilities_polls_are_taken_and_say_so() -> None:
-    scores, meter = judged(lambda r, _: "Fine.\n\nVerdict: no" if "Verdict" in r.text else "Yes", times=2)
+async def test_without_probabilities_polls_are_taken_and_say_so() -> None:
+    scores, meter = await judged(lambda r, _: "Fine.\n\nVerdict: no" if "Verdict" in r.text else "Yes", times=2)
     assert scores.hallucination == 0.0 and scores.polls is not None and scores.polls.answered == 3
     assert meter.total.calls == 1 + 1  # one question that finds it out, three polls in a request, known the next time
 
@@ -93,10 +88,10 @@ def test_without_probabilities_polls_are_taken_and_say_so() -> None:
         ((None, *BAND), [None, *BAND], 0),
     ],
 )
-def test_a_cascade_asks_where_the_cheap_judge_is_unsure_and_adds_the_log_odds(
+async def test_a_cascade_asks_where_the_cheap_judge_is_unsure_and_adds_the_log_odds(
     risks: tuple[float | None, ...], wanted: list[float | None], asked: int
 ) -> None:
-    scores, meter = judged(sure, cheap=Cheap(*risks))
+    scores, meter = await judged(sure, cheap=Cheap(*risks))
     assert [number(s.hallucination) for s in scores.sentences] == [w if w is None else pytest.approx(w) for w in wanted]
     assert meter.total.calls == asked and scores.raw["asked"] == asked / 2
 
@@ -106,17 +101,17 @@ def test_added_log_odds_are_those_of_a_hand_computation() -> None:
     assert risk_by(math.log(0.25), 0.3) == pytest.approx(12 / 19) and risk_by(math.log(0.25)) == pytest.approx(0.8)
 
 
-def test_what_cannot_be_told_is_unscored_and_what_cannot_be_asked_is_raised() -> None:
-    scores, _ = judged(lambda r, i: first_token("Well", Well=0.99) if FALSE in r.text else sure(r, i))
+async def test_what_cannot_be_told_is_unscored_and_what_cannot_be_asked_is_raised() -> None:
+    scores, _ = await judged(lambda r, i: first_token("Well", Well=0.99) if FALSE in r.text else sure(r, i))
     assert isinstance(scores.hallucination, Unscored) and "'Well'" in scores.hallucination.unscored
     assert scores.sentences[1].hallucination == pytest.approx(0.1) and not scores.raw
-    empty, meter = judged(sure, Case("When?", "Hello! How can I help?", PASSAGES))
+    empty, meter = await judged(sure, Case("When?", "Hello! How can I help?", PASSAGES))
     assert isinstance(empty.hallucination, Unscored) and meter.total.calls == 0
     with pytest.raises(UnreachableError):
-        judged(lambda *_: HttpError(503, "busy"))
+        await judged(lambda *_: HttpError(503, "busy"))
 
 
-def test_a_critiques_reason_is_met_or_not_where_nothing_was_given() -> None:
+async def test_a_critiques_reason_is_met_or_not_where_nothing_was_given() -> None:
     """Of two reasons the answer meets one; its coverage is that of the other."""
     groups = (ArgumentGroup("kept", (TRUE,)), ArgumentGroup("asked", ("It does not say the year.", "And the cost?")))
 
@@ -126,7 +121,7 @@ def test_a_critiques_reason_is_met_or_not_where_nothing_was_given() -> None:
         share = 0.9 if "year" in request.text else 0.25
         return first_token("Yes", Yes=share, No=1 - share)
 
-    scores, meter = judged(script, Case("When?", TRUE, Grounding("derived", groups)))
+    scores, meter = await judged(script, Case("When?", TRUE, Grounding("derived", groups)))
     assert [number(a.coverage) for a in scores.arguments] == [pytest.approx(0.1), pytest.approx(0.75)]
     assert scores.coverage == pytest.approx(0.75) and meter.total.calls == 3
     assert {(a.group, a.n) for a in scores.arguments} == {("asked", 1), ("asked", 2)}
