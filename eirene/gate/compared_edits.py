@@ -64,6 +64,16 @@ class Comparer:
             return False
         return bool(found["length"] < _MOST_GONE and found["passages said"] <= 0.0)
 
+    def answers(self, before: str, after: str) -> bool:
+        """Whether `after` says more of what the question asks for (reading "answer said")."""
+        from eirene.gate.readings import PASSAGE_READINGS
+
+        try:
+            found = dict(zip(PASSAGE_READINGS, self.readings.differences(before, after)[0], strict=True))
+        except ValueError:
+            return False
+        return bool(found["answer said"] > 0.0)
+
     def log_odds(self, before: str, after: str) -> float | None:
         """Log-odds that `after` is the better one; None where the texts differ in more than can be read."""
         try:
@@ -96,16 +106,20 @@ class ComparedEdits:
         is_accepted = found is not None and found.accepts
         return gone if is_accepted else self._found(standing, gone, least=0.0)
 
-    def against(self, gone: frozenset[int]) -> str | None:
-        """Why no edit is taken, whatever of the others is `gone`; None where the rest may be.
+    def against(self, standing: frozenset[int], gone: frozenset[int]) -> str | None:
+        """Why none of the edits is taken, whatever of them is `gone`; None where the rest may be.
 
         Of a rewrite that is likely the worse text no part is: the parts that look better in the reverse of a person's
-        correction are chance.
+        correction are chance. Where nothing but additions is left, they must say what the question asks for: of a
+        model's additions that did not, readers found 2 for the better and 16 for the worse.
         """
         if (self.comparer.log_odds(self.before, self.rebuilt(frozenset())) or 0.0) < 0.0:
             return "as a whole, the rewrite makes the answer worse"
         if self.comparer.drops(self.before, self.rebuilt(gone)):
             return "most of the answer would be gone, and nothing more of the passages said"
+        only_adds = all(self.edits[n].kind == "added" for n in standing - gone)
+        if only_adds and standing != gone and not self.comparer.answers(self.before, self.rebuilt(gone)):
+            return "what would be added does not say what the question asks for"
         return None
 
     def _found(self, standing: frozenset[int], gone: frozenset[int], *, least: float) -> frozenset[int]:

@@ -161,7 +161,7 @@ class _EditChecks:
         reasons = EditReasons(self.comparer.readings, rewrite.before, cleaned)
         edits = ComparedEdits(self.comparer, rewrite.before, self.edits, self._without)
         gone = edits.worse(self._left())
-        against = edits.against(gone)
+        against = edits.against(self._left(), gone)
         for n in sorted(gone if against is None else self._left()):
             self.undo[n] = None
             why = reasons.undone(self.edits[n]) if n in gone else against or ""

@@ -91,14 +91,15 @@ def judge(
     `gain_measurable` is False where the scores can only show what was kept (nothing given, no critique, no judge).
     A score that the best text has and the candidate has not counts as harm that cannot be ruled out. `pairwise`: the
     judgement of the pairwise judge where it was asked, in place of the scores; unscored, nothing is accepted. A rewrite
-    that puts a fault right, or in mode human does what the notes ask, need only not surely be the worse one.
+    that does what a person's notes ask (mode human) need only not surely be the worse one. One that puts a fault right
+    may bring falsehoods with it: that excuses nothing.
     """
     harm = harm_by_scores(before, after, settings=settings, mended=mended, without_errors=without_errors)
     if harm is not None:
         return harm
     if pairwise is not None:
-        better, gains_otherwise = number(pairwise.better), bool(mended) or settings.mode == "human"
-        if not gains_otherwise or better is None or not settings.judge_risk < better < 1.0 - settings.judge_risk:
+        better, is_asked_for = number(pairwise.better), settings.mode == "human"
+        if not is_asked_for or better is None or not settings.judge_risk < better < 1.0 - settings.judge_risk:
             return _by_pair(pairwise, settings.judge_risk)
     gain = _gain(list(_changes(before, after)), before, after, settings) if gain_measurable else None
     if mended:

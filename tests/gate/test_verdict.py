@@ -98,7 +98,7 @@ def test_what_is_accepted_harms_nothing_and_betters_something(before: Scores, af
 
 
 def test_the_pairwise_judge_stands_for_the_gain_and_never_against_the_harm() -> None:
-    """Accepted from 1 - judge_risk; with a mended fault, or a note that was followed, unless it is surely worse."""
+    """Accepted from 1 - judge_risk, whatever fault was put right; where a note was followed, unless surely worse."""
     same, worse = one(0.5, 0.5), one(0.9, 0.5)
     surely, perhaps, hardly = math.log(3.01), 0.0, -math.log(3.01)  # 0.75, which the default asks for, and 0.25
     human = {"settings": Settings(mode="human")}
@@ -110,7 +110,7 @@ def test_the_pairwise_judge_stands_for_the_gain_and_never_against_the_harm() -> 
         (same, hardly, {}, (False, "pairwise")),
         (same, Unscored(unscored="no word"), {}, (False, "pairwise")),
         (worse, surely, {}, (False, "harm")),
-        (same, perhaps, {"mended": ["names: Bern"]}, (True, "gain")),
+        (same, perhaps, {"mended": ["names: Bern"]}, (False, "pairwise")),
         (same, perhaps, human, (False, "gain")),
         (same, hardly, {"mended": ["names: Bern"]}, (False, "pairwise")),
         (same, hardly, human, (False, "pairwise")),

@@ -25,6 +25,8 @@ from eirene.text.words import lower_words
 _LONGEST = 50_000
 """Characters of a piece that is read as data or code."""
 _OPENING_LINE = re.compile(r"\A[`~]{3,}[^\n]*\n|\n[ \t]*[`~]{3,}\s*\Z")
+_ITEM = re.compile(r"[ \t]*(?:[-*+•][ \t]|\(?\d{1,2}[.)][ \t]|#{1,6}[ \t]|\*\*[^*\n]+\*\*:?[ \t]*$)", re.MULTILINE)
+_LIST_ASKED = re.compile(r"\b(?:lists?|listed|bullets?|bulleted|steps?|tables?|outline|enumerate)\b", re.IGNORECASE)
 _PAIRS = re.compile(
     r"(?P<tag><(?P<end>/?)(?P<name>[A-Za-z][\w:.-]{0,40})(?:\s[^<>]{0,500})?(?<!/)>)"
     r"|\\(?P<environment>begin|end)\{(?P<of>[^{}\n]{1,40})\}|(?P<fence>^[ \t]*(?:`{3,}|~{3,}))|(?P<bracket>[()\[\]{}])",
@@ -70,7 +72,7 @@ def form(case: EditCase) -> Iterator[Objection]:
     if _breaks(case.before, case.after):
         yield from (Objection(n, "the text could be read before, and no longer can") for n, _ in case.changed())
         return
-    found = {objection.edit: objection for find in (torn, _dangling, _structure) for objection in find(case)}
+    found = {objection.edit: objection for find in (torn, _dangling, _structure, _layout) for objection in find(case)}
     yield from (found[n] for n in sorted(found))
 
 
@@ -153,6 +155,17 @@ def _structure(case: EditCase) -> Iterator[Objection]:
             yield Objection(n, f"leaves {changed[0]} without its other half")
         elif edit.kind == "removed" and {"|", "-"} <= {*old} <= {*" \t:|-"} and "|" in case.after:
             yield Objection(n, "takes the rule under a table's head away")
+
+
+def _layout(case: EditCase) -> Iterator[Objection]:
+    """Items of a list and headings in an answer that has none: what of them stays hangs between its sentences."""
+    if _LIST_ASKED.search(case.question) or any(map(_ITEM.match, case.before.splitlines())):
+        return
+    for n, edit in case.changed():
+        if edit.after is not None:
+            start = case.after.rfind("\n", 0, edit.after[0]) + 1
+            if any(map(_ITEM.match, case.after[start : edit.after[1]].splitlines())):
+                yield Objection(n, "a list or a heading in an answer that has none")
 
 
 def _breaks(old: str, new: str) -> bool:

@@ -82,6 +82,13 @@ def test_other_removals_are_left_alone(before: str, after: str) -> None:
     assert reasons(form, edit_case(before, after)) == []
 
 
+def test_prose_gets_no_list_unless_it_is_asked_for() -> None:
+    listed = f"{REASONS}\n\n## Costs\n- Stone was dear.\n- Wood was not."
+    assert set(reasons(form, edit_case(REASONS, listed))) == {"a list or a heading in an answer that has none"}
+    assert reasons(form, edit_case("- Stone was far away.", "- Stone was far away.\n- Stone was dear.")) == []
+    assert reasons(form, edit_case(REASONS, listed, question="List the reasons.")) == []
+
+
 OLD = "Uniforms make all the pupils of a school more equal in class and cost 40 euros for a year if they last."
 
 
@@ -109,7 +116,6 @@ def test_what_is_no_sentence_is_objected_to_and_its_removal_mends(new: str, says
         OLD,
         OLD.replace("equal", "alike"),
         OLD + " They are warm.",
-        OLD + "\n\n- lower costs\n- equal chances",
         OLD + "\n\n```python\nfor x in y: the(of)\n```",
         "If they last, uniforms cost 40 euros for a year and make all the pupils of a school more equal in class.",
         "",
