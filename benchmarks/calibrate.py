@@ -24,7 +24,7 @@ from eirene.eval.calibration_fit import CalibrationPlan
 from eirene.eval.datasets import Labelled, read_labelled
 from eirene.eval.registry import build_detectors
 from eirene.eval.resources import Resources
-from eirene.views.calibration import counted, loss_rows, verdict
+from eirene.views.detectors import fit_verdict, fitted_on, loss_rows
 
 SETS = {
     "ragtruth": ("RAGTruth (kept aside, run once)", "ragtruth_subset/responses.jsonl"),
@@ -70,7 +70,7 @@ def tables(
     versions = ",".join(dict.fromkeys(v for v in made.detectors.values() if v))
     settings = signature(n=len(cases), settings=made.figures["settings"].replace("|", " "), model=versions)
     for error, found in made.figures["errors"].items():
-        yield from (f"## {title}: {error}", "", f"{counted(found)}. {verdict(found)}", "")
+        yield from (f"## {title}: {error}", "", f"{fitted_on(found)}. {fit_verdict(found)}", "")
         yield from table(found, made.errors[error].model_dump(mode="json"), settings)
     for error, why in made.figures["not_fitted"].items():
         yield from (f"{title}: {error} not fitted: {why}.", "")

@@ -29,9 +29,9 @@ from verbatim_cases import cases
 
 from eirene import __version__, refine
 from eirene.agent.backends import BackendOptions, resolve_backend
+from eirene.agent.server.access import ServeOptions
 from eirene.agent.server.app import create_app
 from eirene.agent.server.engine import Engine
-from eirene.agent.server.options import ServeOptions
 from eirene.agent.settings import Settings
 from eirene.core.records import Item, Record
 from eirene.core.signature import digest

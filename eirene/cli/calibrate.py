@@ -116,7 +116,7 @@ def detectors(
         from eirene.eval.calibration_fit import CalibrationPlan, check_calibratable
         from eirene.eval.datasets import read_labelled
         from eirene.eval.registry import build_detectors, parse_names
-        from eirene.views.calibration import calibration_page
+        from eirene.views.detectors import calibration_page
 
         require("sklearn")
         chosen = parse_names(names)
@@ -144,13 +144,13 @@ def detectors(
 
 
 def _show(figures: dict[str, Any]) -> None:
-    from eirene.views.calibration import counted, loss_rows, verdict
+    from eirene.views.detectors import fit_verdict, fitted_on, loss_rows
 
     screen = console()
     screen.print(f"Loss: {figures['loss']}, by fold.")
     for error, found in figures["errors"].items():
-        screen.print(f"\n{error.capitalize()}: {counted(found)}")
-        screen.print(verdict(found), style="bold")
+        screen.print(f"\n{error.capitalize()}: {fitted_on(found)}")
+        screen.print(fit_verdict(found), style="bold")
         rows = [(name, (loss, wrong.partition(" ")[0], apart)) for name, loss, wrong, apart in loss_rows(found)]
         print_table(("loss [95 %]", "called wrongly", "fit minus this"), rows)
 

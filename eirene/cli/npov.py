@@ -98,7 +98,7 @@ def _refine(item: Item, backend: str | LocalModel, options: BackendOptions, seed
 
 def _show(item: Item, *, as_json: bool) -> None:
     from eirene.data.output import STDOUT, line_writer
-    from eirene.views.response import notes_of, render_response
+    from eirene.views.terminal import notes_of, render_response
 
     if not as_json:
         console().print(render_response(item))
@@ -114,7 +114,7 @@ def _show_nearest(error: NoTopicError, *, as_json: bool) -> None:
 
     from eirene.data.output import STDOUT, line_writer
     from eirene.npov.respond import nearest_json
-    from eirene.views.response import render_nearest
+    from eirene.views.terminal import render_nearest
 
     nearest = [nearest_json(match) for match in error.nearest]
     if as_json:

@@ -81,7 +81,7 @@ def serve(
     """Serve the loop to anything that speaks OpenAI's protocol, with a page at /."""
     with output():
         require("fastapi", "uvicorn", "prometheus_client")
-        from eirene.agent.server.options import ServeOptions
+        from eirene.agent.server.access import ServeOptions
 
         key = os.environ.get("EIRENE_API_KEY") if api_key is None else api_key
         listening = ServeOptions(

@@ -176,7 +176,7 @@ class Resources:
     def token_scorer(self) -> TokenScorer:
         """The local model as what tells how likely each token of a text is. Raises what `local_chat` raises."""
         if isinstance(self.local, str) and self._is_gguf:
-            from eirene.models.gguf.scoring import GgufScorer
+            from eirene.models.gguf.chat import GgufScorer
 
             return GgufScorer(self.local)
         model = self.local_model  # before the import below, which needs torch: this says which extra is missing

@@ -36,7 +36,7 @@ from eirene.feedback_model.request import (
     feedback_messages,
     lines_grammar,
 )
-from eirene.feedback_model.usable import Says
+from eirene.feedback_model.sampling import Says
 from eirene.feedback_model.vote import count_distinct
 from eirene.models.chat import ChatModel, Sampling
 from eirene.models.drawing import Drawing, draw_replies

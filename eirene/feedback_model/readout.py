@@ -17,7 +17,7 @@ from eirene.core.usage import Meter
 from eirene.feedback_model.base import FeedbackRequest
 from eirene.feedback_model.citation import resolved
 from eirene.feedback_model.request import LONGEST_LACK
-from eirene.feedback_model.usable import Says, with_usable_votes
+from eirene.feedback_model.sampling import Says, with_usable_votes
 from eirene.feedback_model.vote import VoteResult, tagged_sentences
 from eirene.models.chat import ChatModel, Sampling
 from eirene.models.structured import ReplyForm, json_object, object_schema, text_schema

@@ -1,22 +1,32 @@
-"""Draws samples in rounds until a stopping rule (`none`, `exact`, `beta`; `auto` picks one) says: enough."""
+"""Draws samples in rounds until a stopping rule (`none`, `exact`, `beta`; `auto` picks one) says: enough.
+
+Which reasons count: small models give several sentences one reason, break it off, or ask for what the answer says. Such
+a tag does not vote, and the others of its sample do.
+"""
 
 from __future__ import annotations
 
 import asyncio
+import re
 from bisect import bisect_left
 from collections import Counter
-from collections.abc import AsyncGenerator, AsyncIterator, Callable, Sequence
+from collections.abc import AsyncGenerator, AsyncIterator, Callable, Iterator, Sequence
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, replace
 from typing import get_args
 
-from eirene.core.critique import Sample, Tag
+from eirene.core.critique import FeedbackNote, Sample, Tag
 from eirene.core.errors import BackendError, InputError
 from eirene.core.loop_settings import Stop, StopRule
 from eirene.core.usage import Meter
 from eirene.feedback_model.base import DrawsTogether, FeedbackModel, FeedbackRequest
-from eirene.feedback_model.usable import Says, with_usable_votes
+from eirene.feedback_model.request import LONGEST_LACK
 from eirene.feedback_model.vote import check_sample, has_quorum
+from eirene.text.frames import frame_of
+from eirene.text.refusals import denies_fault
+from eirene.text.sentences import split_sentences
+from eirene.text.torn_ends import is_torn
+from eirene.text.words import stems
 
 STOP_RULES: tuple[StopRule, ...] = get_args(StopRule)
 FIRST = 5
@@ -109,7 +119,11 @@ class _SamplesSoFar:
         return isinstance(self._model, DrawsTogether) and self._model.draws_together
 
     async def take(self, stream: AsyncIterator[Sample], count: int, rule: StopRule) -> None:
-        """Takes the samples of one draw for `count`; where they come one by one, until the rule says: enough."""
+        """Takes the samples of one draw for `count`; where they come one by one, until the rule says: enough; which reasons are usable.
+
+        Small models give several sentences one reason, break a reason off, or ask for what the answer says. Such a tag does not
+        vote, and the others of its sample do.
+        """
         end = len(self.samples) + count
         async with _closing(stream):
             async for drawn in stream:
@@ -242,3 +256,68 @@ def _is_settled(tally: _Tally, n_total: int, floor: float) -> bool:
         return True  # there will be no critique
     is_ahead = tally.leader > tally.runner_up + tally.torn + left and tally.leader >= 1
     return is_ahead and has_quorum(n_total, tally.valid) and tally.leader / n_total >= floor
+
+
+Says = Callable[[str], float]
+"""The probability in [0, 1] that the answer says a statement."""
+
+ALIKE = 0.8
+"""Share of the content words of two reasons, of those that either has, from which they are one."""
+SAID = 0.7
+"""Probability from which the answer says what a reason asks for."""
+_NOUN_ALONE = re.compile(
+    r"\s*(?:the|an?|it|this|these|its|their)(?:\s+[\w-]+)?(?:\s+(?:is|are|was|were|has|does))?[.…]*\s*\Z", re.IGNORECASE
+)
+
+
+def with_usable_votes(sample: Sample, says: Says | None = None) -> Sample:
+    """The sample with a note of each Incomplete whose reason cannot count; as it is where all can.
+
+    - A reason that another sentence has as well, but for a few words: which of them it speaks of cannot be told.
+    - One that breaks off: English alone is read (`eirene.text.torn_ends`), beside what ends where replies must. What
+      stands whole before the torn end is kept, and counts.
+    - One that says that nothing is wrong (`eirene.text.refusals`).
+    - One that misses a statement ("It does not say that rents rose") which the answer makes, as `says` reads it.
+    """
+    if not sample.is_valid:
+        return sample
+    sample = sample.model_copy(update={"reasons": tuple(reason and _whole_part(reason) for reason in sample.reasons)})
+    found = tuple(FeedbackNote(sentence=n, reason=why) for n, why in _unusable(sample, says))
+    return sample.model_copy(update={"unusable": found}) if found else sample
+
+
+def _unusable(sample: Sample, says: Says | None) -> Iterator[tuple[int, str]]:
+    reasons = {n: reason for n, reason in enumerate(sample.reasons, start=1) if reason}
+    words = {n: frozenset(stems(reason)) for n, reason in reasons.items()}
+    for n, reason in reasons.items():
+        twin = next((m for m, own in words.items() if m != n and _are_alike(own, words[n])), None)
+        if twin is not None:
+            yield n, f"its reason is that of sentence {twin}"
+        elif breaks_off(reason):
+            yield n, "its reason breaks off"
+        elif denies_fault(reason):
+            yield n, "its reason says that nothing is wrong"
+        elif says is not None and asks_for_what_is_said(reason, says):
+            yield n, "the answer says what its reason asks for"
+
+
+def _are_alike(one: frozenset[str], other: frozenset[str]) -> bool:
+    return bool(one) and len(one & other) >= ALIKE * len(one | other)
+
+
+def breaks_off(reason: str) -> bool:
+    """Whether an English reason ends before it has said anything whole."""
+    is_full = len(reason) >= LONGEST_LACK and reason[-1] not in ".!?"
+    return is_full or is_torn(reason) or _NOUN_ALONE.match(reason) is not None
+
+
+def _whole_part(reason: str) -> str:
+    """The reason without a last sentence that breaks off, where it has another one."""
+    whole = split_sentences(reason)[:-1] if breaks_off(reason) else ()
+    return reason[: whole[-1].text_end] if whole else reason
+
+
+def asks_for_what_is_said(reason: str, says: Says) -> bool:
+    """Whether what an English reason calls unsaid, as far as it is a statement, is what the answer says."""
+    frame = frame_of(reason)
+    return frame is not None and frame.kind in ("denied", "open") and says(frame.statement) >= SAID

@@ -27,7 +27,7 @@ from eirene.eval.calibration_fit import (
     loss_of,
 )
 from eirene.eval.metrics.levels import levels
-from eirene.views.calibration import calibration_page, verdict
+from eirene.views.detectors import calibration_page, fit_verdict
 from tests.eval.calibration_scores import low, made, noise, upside_down
 
 PLAN = CalibrationPlan(draws=200)
@@ -46,13 +46,13 @@ def test_a_detector_far_from_one_half_is_better_with_a_threshold_of_its_own() ->
     assert figures["fitted"]["loss"]["high"] < 0.3 < figures["others"]["0.5 of a"]["loss"]["low"]
     apart = figures["others"]["0.5 of a"]["difference"]
     assert apart["low"] < apart["value"] < apart["high"] < 0
-    assert verdict(figures).startswith("The fit is better than 0.5 of a and calling")
+    assert fit_verdict(figures).startswith("The fit is better than 0.5 of a and calling")
 
 
 def test_what_knows_nothing_is_not_called_better() -> None:
     figures = calibrate(made(a=noise, b=noise), VERSIONS, PLAN).figures["errors"]["hallucination"]
     assert "0.5 of a" in figures["not_shown"] + figures["worse_than"]
-    assert "NOT better" in verdict(figures)
+    assert "NOT better" in fit_verdict(figures)
 
 
 def test_the_page_says_what_the_figures_say() -> None:

@@ -22,7 +22,7 @@ from eirene.eval.base import Case
 from eirene.eval.detectors.chainpoll import ChainPoll
 from eirene.feedback_model.base import FeedbackRequest
 from eirene.models.chat import ChatModel, Sampling
-from eirene.models.gguf.scoring import GgufScorer
+from eirene.models.gguf.chat import GgufScorer
 from eirene.models.gguf.trial import try_model
 from eirene.models.resolve import ChatOptions, resolve_chat
 from eirene.npov.writers import ChatWriter, WriteTask

@@ -7,7 +7,7 @@ import io
 from rich.console import Console
 
 from eirene.npov import load_topics, respond
-from eirene.views.response import notes_of, render_response
+from eirene.views.terminal import notes_of, render_response
 from tests.cli.run import EXAMPLES
 
 

@@ -19,7 +19,7 @@ from starlette.responses import HTMLResponse, JSONResponse, PlainTextResponse, R
 from starlette.routing import Match, Route
 
 from eirene._version import __version__
-from eirene.agent.server.access import AccessMiddleware, to_response
+from eirene.agent.server.access import AccessMiddleware, ServeOptions, to_response
 from eirene.agent.server.answers import (
     ClientGoneError,
     Envelope,
@@ -34,7 +34,6 @@ from eirene.agent.server.answers import (
 )
 from eirene.agent.server.engine import Answer, Engine
 from eirene.agent.server.errors import CLIENT_GONE, ApiError
-from eirene.agent.server.options import ServeOptions
 from eirene.agent.server.pages import Pages, RenderPage, page, policy_of, recorded
 from eirene.agent.server.protocol import RESPONSES, ChatRequest, EditsRequest, RunRequest, body_of, describe, parse_body
 from eirene.agent.server.result import shown_result

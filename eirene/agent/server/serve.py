@@ -15,7 +15,7 @@ from types import FrameType
 import uvicorn
 from fastapi import FastAPI
 
-from eirene.agent.server.options import ServeOptions
+from eirene.agent.server.access import ServeOptions
 from eirene.core.concurrency import DaemonExecutor, usable_cores
 from eirene.core.errors import InputError
 from eirene.core.process import Terminals, settings_for_rows, stop_signals

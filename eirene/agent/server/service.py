@@ -13,12 +13,11 @@ from typing import Any, TypeVar, get_args
 from langchain_core.messages import AIMessage, HumanMessage, convert_to_messages
 
 from eirene.agent.loop import SLACK_S
-from eirene.agent.server.access import Metrics
+from eirene.agent.server.access import Metrics, ServeOptions
 from eirene.agent.server.answers import status_of
 from eirene.agent.server.engine import Answer, ChatTask, Engine, Progress
 from eirene.agent.server.errors import ApiError, from_input, timed_out
 from eirene.agent.server.messages import draft_in, to_langchain
-from eirene.agent.server.options import ServeOptions
 from eirene.agent.server.protocol import ChatRequest, EditsRequest, RunRequest, ServedMode, parse_body
 from eirene.agent.server.result import OnRunEvent, RunEvent
 from eirene.agent.server.runs import Runs, ServerRun, as_json, ended_run

@@ -11,10 +11,11 @@ import functools
 import json
 import secrets
 import threading
-from collections.abc import Callable, Mapping
+import time
+from collections.abc import Callable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field, replace
-from typing import Any
+from typing import Any, TypeVar
 
 from langchain_core.callbacks import AsyncCallbackManagerForLLMRun, CallbackManagerForLLMRun
 from langchain_core.language_models import BaseChatModel
@@ -25,6 +26,8 @@ from pydantic import PrivateAttr
 from eirene.core.errors import BackendError, InputError, MalformedReplyError, TooLongError
 from eirene.core.extras import importing
 from eirene.core.logs import get_logger
+from eirene.core.usage import Meter, Usage
+from eirene.models.costs import rough_count
 from eirene.models.gguf.spec import (
     PREFIX,
     GgufSpec,
@@ -36,6 +39,8 @@ from eirene.models.gguf.spec import (
 )
 from eirene.models.gguf.trial import SLOTS, server_of, try_model
 from eirene.models.structured import ReplyForm, most_tokens
+from eirene.models.token_scores import Count, ScoredToken
+from eirene.prompts import Message
 
 logger = get_logger(__name__)
 
@@ -260,3 +265,76 @@ def _generation(choice: Written, usage: dict[str, Any]) -> ChatGeneration:
     metadata = {"finish_reason": choice.finish_reason, "logprobs": {"content": choice.tokens}}
     message = AIMessage("".join(choice.text), response_metadata=metadata, usage_metadata=usage)
     return ChatGeneration(message=message)
+
+
+T = TypeVar("T")
+_MARGIN = 1.25
+"""Tokens are counted by a rule of thumb here, and a prompt beyond the context ends the run."""
+
+
+class GgufScorer:
+    """A `TokenScorer` on a GGUF file, `gguf:PATH[?threads=N&context=N]`. Raises what `GgufEngine` raises.
+
+    llama.cpp tells no probabilities of a prompt's tokens, but those of what it writes, as they are before a grammar
+    forbids any. So the text is written under a grammar that allows it alone. It is cut into the tokens that the model
+    finds likeliest at each place; of a character that is several tokens only the last one's probability is told.
+    """
+
+    def __init__(self, name: str) -> None:
+        self.name = name
+        self._engine = load_engine(parse_gguf(name))
+
+    async def score(self, messages: Sequence[Message], text: str, *, top: int, meter: Meter) -> list[ScoredToken]:
+        """The tokens of `text` as the reply to the messages. Raises `TooLongError` beyond the context."""
+        stopped, started = threading.Event(), time.perf_counter()
+        try:
+            wait = self._engine.submit(_body(self._engine, messages, text, top), stopped)
+            found = await asyncio.to_thread(wait)
+        finally:
+            stopped.set()
+        written = found.choices[0].tokens
+        meter.add(
+            Usage(
+                calls=1, input_tokens=found.input_tokens, output_tokens=len(written), cached_tokens=found.cached_tokens,
+                seconds=time.perf_counter() - started,
+            )
+        )  # fmt: skip
+        return _tokens(written, text, name=self.name)
+
+    async def laid_out(self, lay_out: Callable[[Count, int | None], T]) -> T:
+        """What `lay_out` makes of a rough count and of the context."""
+
+        def count(messages: Sequence[Message], text: str) -> int:
+            return round(_MARGIN * sum(map(rough_count, [*(m.content for m in messages), text])))
+
+        return lay_out(count, self._engine.context)
+
+
+def _body(engine: GgufEngine, messages: Sequence[Message], text: str, top: int) -> dict[str, Any]:
+    literal = json.dumps(text, ensure_ascii=False)
+    return {
+        "messages": [{"role": m.role, "content": m.content} for m in messages],
+        "grammar": f"%llguidance {{}}\nstart: {literal}" if engine.takes_llguidance else f"root ::= {literal}",
+        "temperature": 0.0,
+        "logprobs": True,
+        "top_logprobs": max(1, top),
+        "max_tokens": len(text.encode()) + 1,
+        "chat_template_kwargs": {"enable_thinking": False},
+    }
+
+
+def _tokens(written: Sequence[dict[str, Any]], text: str, *, name: str) -> list[ScoredToken]:
+    whole, at, found = text.encode(), 0, []
+    for token in written:
+        piece = bytes(token["bytes"])
+        if not piece:  # the end
+            continue
+        start, end = (len(whole[:n].decode(errors="ignore")) for n in (at, at + len(piece)))
+        likeliest = {other["token"]: other["logprob"] for other in token["top_logprobs"]} | {
+            token["token"]: token["logprob"]
+        }
+        found.append(ScoredToken(start, end, float(token["logprob"]), tuple(map(float, likeliest.values()))))
+        at += len(piece)
+    if at != len(whole):
+        raise MalformedReplyError(f"{name}: {at} of the text's {len(whole)} bytes were read")
+    return found

@@ -17,10 +17,10 @@ import openai
 import uvicorn
 
 from eirene.agent.backends import BackendOptions, resolve_backend
+from eirene.agent.server.access import ServeOptions
 from eirene.agent.server.app import create_app
 from eirene.agent.server.drafts import Upstream
 from eirene.agent.server.engine import Engine
-from eirene.agent.server.options import ServeOptions
 from eirene.agent.server.pages import RenderPage
 from eirene.agent.server.serve import configure, listen
 from eirene.agent.settings import Settings

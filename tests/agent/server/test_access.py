@@ -13,7 +13,7 @@ import httpx
 import openai
 import pytest
 
-from eirene.agent.server.options import ServeOptions, is_loopback
+from eirene.agent.server.access import ServeOptions, is_loopback
 from eirene.core.errors import InputError
 from eirene.testing.loopback import LoopbackServer
 from tests.agent.server.serving import ASK, DRAFT, GIVEN, MODEL, Served, embedded_engine, served

@@ -90,7 +90,7 @@ import asyncio, sys, threading
 from eirene.agent.backends import resolve_backend
 from eirene.agent.server.app import create_app
 from eirene.agent.server.engine import Engine
-from eirene.agent.server.options import ServeOptions
+from eirene.agent.server.access import ServeOptions
 from eirene.agent.server.serve import serve
 from eirene.agent.settings import Settings
 from eirene.agent.state import Parts

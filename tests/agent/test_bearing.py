@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
+from eirene.agent.evidence import bearing_evidence
 from eirene.core.grounding import whole_evidence
 from eirene.core.records import FOUND_PASSAGES, Item
 from eirene.models.verifier.runtime import shipped_verifier
-from eirene.verification.bearing import bearing_evidence
 from eirene.verification.context import ContextReader
 
 FILLER = "Bakers mix flour with water. The dough rests for an hour. Ovens are hot. Loaves cool. Shops open late."
