@@ -28,7 +28,7 @@ from eirene.verification.judging import log_odds
 if TYPE_CHECKING:
     from eirene.models.encoder.runtime import Encodes
 
-BAND = (0.1, 0.6)
+BAND = (0.2, 0.6)
 """Risks by the verifier between which a sentence is asked about (`benchmarks/judges.py` has what that costs)."""
 NO_COVERAGE = "the judge looks for hallucinations, and for what a critique asked"
 ASKED = "asked"
