@@ -24,9 +24,9 @@ if TYPE_CHECKING:
     from eirene.agent.batch.control import Limits
     from eirene.cli.batch.flags import Stop
     from eirene.cli.model_flags import CallFlags
+    from eirene.models.chat import ChatModel
     from eirene.synth.fava import FavaRecipe, FavaTotals, PassageOutcome, PassagePlan
     from eirene.synth.fava.recipe import Neighbours
-    from eirene.synth.fava.replies import TextModel
 
 
 @dataclass(frozen=True, slots=True)
@@ -46,10 +46,9 @@ class Order:
 def by_model(order: Order, recipe: FavaRecipe, made: FavaTotals, *, backend: str, calls: CallFlags) -> None:
     """Makes the rows that are missing; raises `typer.Exit` with 130 where the user stopped it."""
     from eirene.data.output import STDOUT
-    from eirene.models.resolve import ChatOptions
+    from eirene.models.resolve import ChatOptions, resolve_chat
     from eirene.synth.fava import neighbours_by
     from eirene.synth.fava.pipeline import signature_of
-    from eirene.synth.fava.replies import resolve_text_model
 
     money = order.limits.max_cost_usd
     if order.out == STDOUT:
@@ -61,7 +60,7 @@ def by_model(order: Order, recipe: FavaRecipe, made: FavaTotals, *, backend: str
         base_url=calls.base_url, concurrency=order.concurrency, timeout_s=calls.timeout, price=price,
         cache=calls.open_cache(),
     )  # fmt: skip
-    writes = resolve_text_model(backend, options)
+    writes = resolve_chat(backend, options=options)
     flags = CorpusFlags(corpus_encoder=order.encoder, passages=recipe.references)
     # In this thread, which Ctrl-C ends at once, and before a file is touched: it reads the corpus to its end.
     neighbours = neighbours_by(lambda: flags.retriever(order.corpus), references=recipe.references)
@@ -87,12 +86,13 @@ def by_model(order: Order, recipe: FavaRecipe, made: FavaTotals, *, backend: str
         raise typer.Exit(130)
 
 
-def _write_card(order: Order, recipe: FavaRecipe, writes: TextModel, journals: _Journals, *, is_finished: bool) -> None:
+def _write_card(order: Order, recipe: FavaRecipe, writes: ChatModel, journals: _Journals, *, is_finished: bool) -> None:
     from eirene.data.output import write_text
+    from eirene.synth.fava.replies import writer_version
 
     made = journals.made
     card = {
-        "corpus": Path(order.corpus).name, "model": writes.name, "version": writes.version,
+        "corpus": Path(order.corpus).name, "model": writes.name, "version": writer_version(writes),
         "signature": journals.signature, "kinds": list(recipe.kinds), "most": recipe.most,
         "references": recipe.references, "clean_share": recipe.clean, "genres_asked": list(recipe.genres),
         "tries": recipe.tries, "seed": recipe.seed, "passages": made.passages, "finished": is_finished, **made.card(),
@@ -101,7 +101,7 @@ def _write_card(order: Order, recipe: FavaRecipe, writes: TextModel, journals: _
 
 
 async def _run(
-    order: Order, recipe: FavaRecipe, writes: TextModel, journals: _Journals, neighbours: Neighbours
+    order: Order, recipe: FavaRecipe, writes: ChatModel, journals: _Journals, neighbours: Neighbours
 ) -> Stop:
     """Makes rows until none is left, a limit is reached, or the user stops it."""
     from eirene.agent.batch.control import Budget

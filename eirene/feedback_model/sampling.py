@@ -119,11 +119,7 @@ class _SamplesSoFar:
         return isinstance(self._model, DrawsTogether) and self._model.draws_together
 
     async def take(self, stream: AsyncIterator[Sample], count: int, rule: StopRule) -> None:
-        """Takes the samples of one draw for `count`; where they come one by one, until the rule says: enough; which reasons are usable.
-
-        Small models give several sentences one reason, break a reason off, or ask for what the answer says. Such a tag does not
-        vote, and the others of its sample do.
-        """
+        """Takes the samples of one draw for `count`; where they come one by one, until the rule says: enough."""
         end = len(self.samples) + count
         async with _closing(stream):
             async for drawn in stream:

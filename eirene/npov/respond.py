@@ -18,7 +18,7 @@ from eirene.models.encoder.runtime import shipped_encoder
 from eirene.models.local.model import LocalModel
 from eirene.npov.embedded import Check, EmbeddedWriter, check
 from eirene.npov.knowledge import THRESHOLD, KnowledgeBase, TopicHit, load_topics
-from eirene.npov.writers import ChatWriter, LocalWriter, Writer, WriteTask
+from eirene.npov.writers import ChatWriter, Writer, WriteTask, local_writer
 
 if TYPE_CHECKING:
     from langchain_core.language_models import BaseChatModel
@@ -212,4 +212,4 @@ def resolve_writer(backend: Backend, *, base_url: str | None = None, chat_option
             raise InputError(NO_SERVER.format(backend), field="base_url")
         return EmbeddedWriter()
     model = resolve_model(backend, options=options, known=("embedded",))
-    return LocalWriter(model) if isinstance(model, LocalModel) else ChatWriter(model)
+    return local_writer(model) if isinstance(model, LocalModel) else ChatWriter(model)

@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import re
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Protocol, runtime_checkable
+from typing import Protocol, runtime_checkable
 
 from eirene.core.errors import UnusableReplyError
 from eirene.core.usage import Meter
 from eirene.data.topics import Side, Topic
 from eirene.models.chat import ChatModel, Sampling
+from eirene.models.local.chat import chat_of
 from eirene.models.local.model import LocalModel
 from eirene.models.replies import Reply
 from eirene.models.reply_text import check_ending, unwrapped
@@ -18,9 +19,6 @@ from eirene.prompts.curly import response_prompt
 from eirene.prompts.fence import break_control_tokens, fence_word
 from eirene.text.clauses import opening_length
 from eirene.text.sentences import split_sentences
-
-if TYPE_CHECKING:
-    from eirene.models.local.sampling import LocalSampling
 
 PROMPT = "npov_response"
 GENERATOR = "generator"
@@ -100,8 +98,10 @@ class ChatWriter:
 
     @property
     def version(self) -> str:
-        """The prompt's digest and the temperature."""
-        return f"prompt={load_prompt(PROMPT).digest},t={self._temperature}"
+        """The prompt's digest and the temperature; the weights, where the model runs here."""
+        digest = getattr(self._chat.model, "digest", None)
+        weights = "" if digest is None else f"{digest},"
+        return f"{weights}prompt={load_prompt(PROMPT).digest},t={self._temperature}"
 
     async def write(self, task: WriteTask, *, meter: Meter) -> Draft:
         """The response. Raises `BackendError`, of which `UnusableReplyError` for one that was cut off or is empty."""
@@ -112,14 +112,13 @@ class ChatWriter:
 
 
 class LocalWriter:
-    """Asks a model on this machine, in the prompt that chat models get; a trained generator in the form it knows."""
+    """A generator that was trained on this machine, in the curly-braces form that it knows."""
 
-    def __init__(self, model: LocalModel, *, sampling: LocalSampling | None = None) -> None:
+    def __init__(self, model: LocalModel) -> None:
         from eirene.models.local.sampling import LocalSampling
 
         self._model = model
-        self._sampling = LocalSampling(temperature=0.0) if sampling is None else sampling
-        self._generates = (model.prompt or {}).get("kind") == GENERATOR
+        self._sampling = LocalSampling(temperature=0.0)
 
     @property
     def name(self) -> str:
@@ -128,20 +127,20 @@ class LocalWriter:
 
     @property
     def version(self) -> str:
-        """The model's version, and the digest of the prompt where one is used."""
-        prompt = "curly" if self._generates else load_prompt(PROMPT).digest
-        return f"{self._model.version},prompt={prompt},t={self._sampling.temperature}"
+        """The model's version."""
+        return f"{self._model.version},prompt=curly,t={self._sampling.temperature}"
 
     async def write(self, task: WriteTask, *, meter: Meter) -> Draft:
         """The response. Raises `BackendError` as `ChatWriter` does, and for a prompt beyond the model's context."""
-        if self._generates:
-            arguments = [(side.name, argument.text) for side, argument in task.topic.arguments]
-            ids = self._model.encode_text(response_prompt(task.topic.question, arguments).text)
-            (reply,) = await self._model.sample(ids, [task.seed], sampling=self._sampling, meter=meter)
-            return read_generated(reply)
-        messages, mark = response_messages(task)
-        reply = await self._model.ask(messages, seed=task.seed, sampling=self._sampling, meter=meter)
-        return read_response(reply, marks=(mark,))
+        arguments = [(side.name, argument.text) for side, argument in task.topic.arguments]
+        ids = self._model.encode_text(response_prompt(task.topic.question, arguments).text)
+        (reply,) = await self._model.sample(ids, [task.seed], sampling=self._sampling, meter=meter)
+        return read_generated(reply)
+
+
+def local_writer(model: LocalModel) -> Writer:
+    """The writer on a local model: one that was trained to write, or else as on any chat model."""
+    return LocalWriter(model) if (model.prompt or {}).get("kind") == GENERATOR else ChatWriter(chat_of(model))
 
 
 def read_response(reply: Reply, *, marks: tuple[str, ...] = ()) -> Draft:

@@ -31,7 +31,6 @@ PAST_THE_DOOR = {
     "eirene.models.local.chat": "is given a loaded model",
     "eirene.models.gguf.trial": "runs in a child of a process that has asked",
     "eirene.models.faults": "is around a pass of a loaded model",
-    "eirene.synth.fava.replies": "is given a loaded model",
     "eirene.models.training.replies": "is called by trainings that have checked",
     "eirene.npov.writers": "is given a loaded model",
 }

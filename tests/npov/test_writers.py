@@ -152,13 +152,12 @@ def test_the_prompt_names_no_topic_of_the_examples() -> None:
 async def test_a_local_model_is_asked_in_the_same_words_and_its_endless_reply_is_an_error(tmp_path: Path) -> None:
     from eirene.core.usage import Meter
     from eirene.models.local.model import load_local
-    from eirene.models.local.sampling import LocalSampling
-    from eirene.npov.writers import LocalWriter
+    from eirene.npov.writers import local_writer
     from tests.tiny_llama import make_llama
 
     model = load_local(f"hf:{make_llama(tmp_path)}")
     meter = Meter()
-    writer = LocalWriter(model, sampling=LocalSampling(temperature=0.0, max_new_tokens=4))
+    writer = local_writer(model)
     with pytest.raises(UnusableReplyError, match="cut off"):
         await writer.write(WriteTask("Must it?", topic("It is so.", "It is not."), 0), meter=meter)
     assert meter.total.calls == 1

@@ -92,11 +92,6 @@ class LocalModel:
             return encode_chat_frame(self.tokenizer, before)
         return self.encode_text(before), []
 
-    async def ask(self, messages: Sequence[Message], *, seed: int, sampling: LocalSampling, meter: Meter) -> Reply:
-        """The model's one reply to messages. Raises what `sample` raises."""
-        (reply,) = await self.sample(self.encode_messages(messages), [seed], sampling=sampling, meter=meter)
-        return reply
-
     async def sample(
         self, ids: Sequence[int], seeds: Sequence[int], *, sampling: LocalSampling, meter: Meter
     ) -> list[Reply]:

@@ -16,6 +16,7 @@ from eirene.core.errors import PERMANENT_ERRORS, EireneError, InputError
 from eirene.core.records import Item
 from eirene.core.signature import derive_seed, digest, rng_for
 from eirene.core.usage import Meter, Usage
+from eirene.models.chat import ChatModel
 from eirene.retrieval.passages import Passage
 from eirene.synth.fava.recipe import (
     OFFLINE,
@@ -32,12 +33,13 @@ from eirene.synth.fava.recipe import (
 )
 from eirene.synth.fava.replies import (
     RefusedError,
-    TextModel,
+    ask_writer,
     error_question,
     genre_question,
     prompts_digest,
     read_error,
     read_genre,
+    writer_version,
 )
 
 
@@ -57,11 +59,11 @@ class PassageOutcome:
     usage: Usage = field(default_factory=Usage)
 
 
-def signature_of(recipe: FavaRecipe, writes: TextModel) -> str:
+def signature_of(recipe: FavaRecipe, writes: ChatModel) -> str:
     """What a row hangs on beside its passage: kinds, numbers, genres, seed, model and prompts; 16 hex digits."""
     settings = [
         list(recipe.kinds), recipe.most, recipe.references, recipe.clean, recipe.seed, list(recipe.genres),
-        recipe.tries, writes.name, writes.version, prompts_digest(),
+        recipe.tries, writes.name, writer_version(writes), prompts_digest(),
     ]  # fmt: skip
     return digest(settings)[:16]
 
@@ -69,7 +71,7 @@ def signature_of(recipe: FavaRecipe, writes: TextModel) -> str:
 async def asynthesise(
     planned: Iterable[PassagePlan | None],
     recipe: FavaRecipe,
-    writes: TextModel,
+    writes: ChatModel,
     *,
     neighbours: Neighbours,
     concurrency: int = 8,
@@ -91,7 +93,7 @@ async def asynthesise(
 
 
 async def _made(
-    plan: PassagePlan, recipe: FavaRecipe, writes: TextModel, neighbours: Neighbours, sign: str
+    plan: PassagePlan, recipe: FavaRecipe, writes: ChatModel, neighbours: Neighbours, sign: str
 ) -> PassageOutcome:
     meter, refused = Meter(), Counter[str]()
     work = _PassageWork(plan, recipe, writes, meter, refused)
@@ -123,7 +125,7 @@ class _PassageWork:
 
     plan: PassagePlan
     recipe: FavaRecipe
-    writes: TextModel
+    writes: ChatModel
     meter: Meter
     refused: Counter[str]
 
@@ -134,7 +136,7 @@ class _PassageWork:
             return self.plan.passage.text
         question = genre_question(passage, genre)
         for attempt in range(self.recipe.tries):
-            reply = await self.writes.ask(question, seed=self._seed("genre", attempt), meter=self.meter)
+            reply = await ask_writer(self.writes, question, seed=self._seed("genre", attempt), meter=self.meter)
             try:
                 return read_genre(reply, passage, mark=question.mark)
             except RefusedError as error:
@@ -153,7 +155,7 @@ class _PassageWork:
     ) -> tuple[str, list[Finding]]:
         question = error_question(text, kind)
         for attempt in range(self.recipe.tries):
-            reply = await self.writes.ask(question, seed=self._seed(number, attempt), meter=self.meter)
+            reply = await ask_writer(self.writes, question, seed=self._seed(number, attempt), meter=self.meter)
             try:
                 change = read_error(reply, text, kind, findings, mark=question.mark)
                 wrong, found = changed(text, findings, change)

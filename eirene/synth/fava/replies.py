@@ -8,25 +8,19 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
 
 from eirene.core.critique import Finding, HallucinationKind
 from eirene.core.findings.kinds import KINDS, REPLACED
 from eirene.core.findings.tags import escape_tags, parse_tagged
 from eirene.core.usage import Meter
 from eirene.models.chat import ChatModel, Sampling
-from eirene.models.local.model import LocalModel
 from eirene.models.replies import Reply
 from eirene.models.reply_text import unwrapped
-from eirene.models.resolve import ChatOptions, resolve_model
 from eirene.prompts import Message, load_prompt
 from eirene.prompts.fence import break_control_tokens, fence_word
 from eirene.synth.fava.recipe import TextChange
 from eirene.text.matching import token_spans, tokens
 from eirene.text.unicode import mend_surrogates
-
-if TYPE_CHECKING:
-    from langchain_core.language_models import BaseChatModel
 
 MOST_WORDS = 6
 """An edit of more words than this is no minimum one: the paper's entities and relations have one to three."""
@@ -166,37 +160,15 @@ class WriterQuestion:
     mark: str
 
 
-class TextModel:
-    """A chat model or a local model that is asked for one reply at a time, at temperature 1: texts are to differ."""
-
-    def __init__(self, model: ChatModel | LocalModel) -> None:
-        self._model = model
-
-    @property
-    def name(self) -> str:
-        """The model's name."""
-        return self._model.name
-
-    @property
-    def version(self) -> str:
-        """What its replies hang on beside prompt and seed: a local model's version, and the temperature."""
-        weights = f"{self._model.version}," if isinstance(self._model, LocalModel) else ""
-        return f"{weights}t={_TEMPERATURE:g}"
-
-    async def ask(self, question: WriterQuestion, *, seed: int, meter: Meter) -> Reply:
-        """The reply. Raises `BackendError` where there is none."""
-        if isinstance(self._model, ChatModel):
-            sampling = Sampling(temperature=_TEMPERATURE, seed=seed)
-            return await self._model.ask(question.messages, sampling=sampling, meter=meter)
-        from eirene.models.local.sampling import LocalSampling
-
-        how = LocalSampling(temperature=_TEMPERATURE)
-        return await self._model.ask(question.messages, seed=seed, sampling=how, meter=meter)
+def writer_version(model: ChatModel) -> str:
+    """What a model's texts hang on beside prompt and seed: the weights of one that runs here, and the temperature."""
+    digest = getattr(model.model, "digest", None)
+    return f"t={_TEMPERATURE:g}" if digest is None else f"{digest},t={_TEMPERATURE:g}"
 
 
-def resolve_text_model(backend: str | BaseChatModel | LocalModel, options: ChatOptions | None = None) -> TextModel:
-    """The model behind a backend, `embedded` excepted, which writes no texts; raises what `resolve_model` raises."""
-    return TextModel(resolve_model(backend, options=options))
+async def ask_writer(model: ChatModel, question: WriterQuestion, *, seed: int, meter: Meter) -> Reply:
+    """One reply, at temperature 1: texts are to differ. Raises `BackendError` where there is none."""
+    return await model.ask(question.messages, sampling=Sampling(temperature=_TEMPERATURE, seed=seed), meter=meter)
 
 
 def genre_question(passage: str, genre: str) -> WriterQuestion:
