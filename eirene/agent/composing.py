@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 
 from eirene.agent.attempt import Attempt
-from eirene.agent.state import State, best_text
+from eirene.agent.state import State, best_text, load_critique
 from eirene.core.loop_settings import Mode
 from eirene.core.records import Change, Drawn
 from eirene.gate.compared_edits import Comparer
@@ -17,18 +17,21 @@ _MOST = 200
 
 
 def composed(drawn: Sequence[Attempt], state: State, comparer: Comparer, mode: Mode) -> list[Attempt]:
-    """The attempt that the best of the drafts' changes make; the drafts themselves, where they are not of changes.
+    """The attempt that the best of the drafts' changes make, and the drafts that are not of changes.
 
     For each sentence it takes the change that makes the answer likelier to be the better one, beside those that were
-    taken before, or none. What earlier drafts brought for the same text may be taken again. A sentence that a model was
-    asked to write again may also be dropped, which the model is never asked about, unless a person remarked on it.
+    taken before, or none. What earlier drafts brought for the same text may be taken again. A sentence that a critic
+    found fault with and a model wrote again may also be dropped, which the model is never asked about. A person who
+    wants one dropped says so.
     """
-    first = drawn[0].drawn
-    if first is None or first.form == "whole" or (first.form == "patch" and first.of == 1):
+    parts = [a for a in drawn if a.drawn is not None and (a.drawn.changes or a.drawn.form != "whole")]
+    first = parts[0].drawn if parts else None
+    if first is None or (first.form == "patch" and first.of == 1):
         return list(drawn)
-    pool = dict.fromkeys([c for a in drawn if a.drawn is not None for c in a.drawn.changes] + list(_before(state)))
-    if first.form == "sentences" and mode != "human":
-        pool |= dict.fromkeys(Change(sentence=n, action="delete") for n in {c.sentence for c in pool})
+    pool = dict.fromkeys([c for a in parts if a.drawn is not None for c in a.drawn.changes] + list(_before(state)))
+    critique = load_critique(state) if first.form == "sentences" and mode != "human" else None
+    faulty = {s.n for s in critique.incomplete} if critique else set()
+    pool |= dict.fromkeys(Change(sentence=n, action="delete") for n in faulty & {c.sentence for c in pool})
     if len(pool) > _MOST:
         return list(drawn)
     before = best_text(state)
@@ -39,7 +42,7 @@ def composed(drawn: Sequence[Attempt], state: State, comparer: Comparer, mode: M
     why = "the best of the changes were turned down already" if text.strip() in tried else why
     passed = tuple(str(c) for c in pool if c not in taken)
     how = first.model_copy(update={"changes": tuple(taken), "passed_over": (*first.passed_over, *passed)})
-    return [Attempt(candidate=text, unusable=why, drawn=how)]
+    return [Attempt(candidate=text, unusable=why, drawn=how), *(a for a in drawn if all(a is not p for p in parts))]
 
 
 def _before(state: State) -> Iterator[Change]:

@@ -19,6 +19,7 @@ from eirene.core.signature import derive_seed
 from eirene.core.usage import Meter
 from eirene.gate import unusable
 from eirene.refiners.base import DrawnText, Refiner, RefineTask
+from eirene.refiners.patch import with_what_stays
 
 
 @dataclass(frozen=True)
@@ -71,7 +72,7 @@ class Tries:
 def _attempts(drafts: Sequence[DrawnText], task: RefineTask) -> list[Attempt]:
     """The drafts as attempts, each text once; why one is not worth scoring."""
     found: list[Attempt] = []
-    for n, draft in enumerate(drafts, start=1):
+    for n, draft in enumerate((with_what_stays(draft, task) for draft in drafts), start=1):
         drawn = Drawn(
             form=draft.form, n=n, of=len(drafts), seed=draft.seed, temperature=task.temperature,
             changes=draft.changes, refused=draft.refused,

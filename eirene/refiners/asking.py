@@ -29,8 +29,8 @@ PROMPTS: dict[Mode, str] = {
     "fine-grained": "refine_fine_grained",
     "human": "refine_human",
 }
-PATCH_PROMPTS = ("refine_patch", "refine_patch_json")
-"""Those that ask for a patch, in lines and as JSON."""
+PATCH_PROMPTS = {"refine_patch": ("refine_drop", "\n"), "refine_patch_json": ("refine_drop_json", " ")}
+"""Those that ask for a patch, in lines and as JSON; what each offers to drop statements by, and what follows that."""
 CRITICISMS: dict[Mode, str] = {
     "generic": "refine_incomplete",
     "fine-grained": "refine_criticism",
@@ -42,6 +42,7 @@ SENTENCE_PROMPTS = ("refine_sentence", "refine_sentence_given", "refine_next")
 PARTS = (
     MATERIAL_PROMPT,
     *PATCH_PROMPTS,
+    *(name for name, _ in PATCH_PROMPTS.values()),
     *SENTENCE_PROMPTS,
     *CRITICISMS.values(),
     "refine_perspectives",
@@ -111,7 +112,7 @@ def requests_for(
     schema = patch_schema(task) if task.form == "patch" else None
     if schema is None:
         return (AskedRewrite(task, messages, mark),)
-    said, _ = refine_messages(task, prompt=prompts.load(PATCH_PROMPTS[1]), prompts=prompts)
+    said, _ = refine_messages(task, prompt=prompts.load("refine_patch_json"), prompts=prompts)
     return (AskedRewrite(task, messages, mark, ReplyForm.of("patch", schema, said)),)
 
 
@@ -214,7 +215,10 @@ def refine_messages(
 
 
 def _patch_messages(task: RefineTask, prompts: PromptSet, prompt: Prompt | None) -> tuple[tuple[Message, ...], str]:
-    """The same for a patch: behind the block that the critic's prompt begins with, too."""
+    """The same for a patch: behind the block that the critic's prompt begins with, too. Statements are offered to be
+    dropped only where the criticism names those that are wrong."""
+    prompt = prompt or prompts.load("refine_patch")
+    drop, end = PATCH_PROMPTS[prompt.name]
     part = prompts.load(CRITICISMS[task.mode])
     faults = "" if task.mode == "generic" else _faults(_critique(task), prompts, reasons_only=False)
     attempts = _attempts(task.rejections, prompts)
@@ -227,8 +231,9 @@ def _patch_messages(task: RefineTask, prompts: PromptSet, prompt: Prompt | None)
         "last": str(len(sentences)),
         "criticism": part.fill({name: known[name] for name in part.placeholders})[-1].content,
         "rejected": _rejected(prompts, material.mark, attempts, undone),
+        "drop": _part(prompts, drop, end=end) if faults else "",
     }
-    return (prompt or prompts.load(PATCH_PROMPTS[0])).fill(values), material.mark
+    return prompt.fill(values), material.mark
 
 
 def _rejected(prompts: PromptSet, mark: str, attempts: str, undone: str) -> str:

@@ -25,13 +25,19 @@ from eirene.refiners.embedded.rewrite import rewrite
 from eirene.text.edits import Edit, SentenceEdit
 from eirene.text.edits.pairing import SentencePair
 from eirene.text.edits.pieces import piece_spans
-from eirene.text.edits.sentences import edits_of_pairs
+from eirene.text.edits.sentences import edits_of_pairs, sentence_edits
 from eirene.text.english import Decapitalizer
 from eirene.text.quoting import quoted
 from eirene.text.sentences import Sentence, split_sentences, without_list_markers
+from eirene.text.words import stems
 
 MOST_SENTENCES = 100
 """A longer answer is asked about without a schema: strict servers bound its size."""
+_LEAST_KEPT = 0.5
+"""Share of its words that a sentence keeps which nobody found fault with: with fewer it is a fragment or another one.
+"""
+_MOST_LOST = 1 / 3
+"""Share of sentences without a fault of which a better answer does not leave out more."""
 _LEAST_COPIED = 3
 """Words of a reason from which a text that holds all of it is a copy, and no sentence of an answer."""
 _LINE = re.compile(
@@ -56,6 +62,11 @@ def named_sentences(task: RefineTask) -> frozenset[int]:
     return frozenset(s.n for s in task.critique.incomplete)
 
 
+def may_go(task: RefineTask) -> frozenset[int]:
+    """The numbers of the sentences that may be dropped: a small model that is offered more drops sound ones."""
+    return frozenset() if task.critique is None else named_sentences(task)
+
+
 def patch_schema(task: RefineTask) -> dict[str, Any] | None:
     """The JSON of a patch: changes, each at a sentence that it may be made at. None for too many sentences."""
     count = len(split_sentences(task.answer))
@@ -66,8 +77,9 @@ def patch_schema(task: RefineTask) -> dict[str, Any] | None:
     shapes = [
         object_schema({"sentence": named, "action": choice_schema(["replace"]), "text": text}),
         object_schema({"sentence": every, "action": choice_schema(["insert_after"]), "text": text}),
-        object_schema({"sentence": named, "action": choice_schema(["delete"])}),
     ]
+    if may_go(task):
+        shapes.append(object_schema({"sentence": named, "action": choice_schema(["delete"])}))
     return object_schema({"changes": {"type": "array", "items": {"anyOf": shapes}}})
 
 
@@ -106,6 +118,34 @@ def drafted(
         refused += [f"{change}: nothing of the answer would be left" for change in made]
         made = []
     return DrawnText(patched(task.answer, made), seed, form, tuple(made), tuple(refused))
+
+
+def with_what_stays(draft: DrawnText, task: RefineTask) -> DrawnText:
+    """A whole answer that leaves out more than a third of the sentences, though nobody found fault with any, as its
+    other changes, which can be judged by the passages one by one; any other draft as it is.
+    """
+    if draft.form != "whole" or draft.unusable or task.critique is not None or not task.item.context:
+        return draft
+    changes = _changes_between(task.answer, draft.text)
+    lost = sum(change.action == "delete" for change in changes)
+    is_short = lost > _MOST_LOST * len(split_sentences(task.answer))
+    return drafted(task, changes, seed=draft.seed, form="whole") if is_short else draft
+
+
+def _changes_between(before: str, after: str) -> list[Change]:
+    """The changes that make one text of the other, but for sentences that were joined or moved, which stay."""
+    ends = {s.text_end: s.n for s in split_sentences(before)}
+    found, last = list[Change](), 0
+    for edit in sentence_edits(before, after):
+        text = after[slice(*edit.after)] if edit.after else ""
+        if edit.before is None:
+            found.append(Change(sentence=max(last, 1), action="insert_after", text=text))
+            continue
+        n, is_one = ends[edit.before[1]], not any(edit.before[0] < end < edit.before[1] for end in ends)
+        if edit.kind == "removed" or (edit.kind == "reworded" and is_one):
+            found.append(Change(sentence=n, action="replace" if text else "delete", text=text))
+        last = max(last, n)
+    return found
 
 
 def _changes(text: str, mark: str) -> tuple[list[Change], list[str]]:
@@ -179,8 +219,10 @@ class _Patch:
         return AnswerText(self.task.answer)
 
     @cached_property
-    def _said(self) -> frozenset[str]:
-        return frozenset(_plain(self._old(n)) for n in self.sentences if n not in self.dropped)
+    def _words(self) -> dict[int, frozenset[str]]:
+        """The stems of each sentence's content words; the sentence itself where it has none."""
+        old = {n: self._old(n) for n in self.sentences}
+        return {n: frozenset(stems(text)) or frozenset([_plain(text)]) for n, text in old.items()}
 
     @cached_property
     def _copied(self) -> tuple[str, ...]:
@@ -200,7 +242,9 @@ class _Patch:
             text = text.removeprefix(f"{sentence.n}. ")
         text = without_list_markers(_MARKER.sub("", text, count=1))
         text = re.sub(" *⏎ *", "\n", text).replace("\r\n", "\n")
-        return change.model_copy(update={"text": text.replace("\n", "\r\n") if "\r\n" in self.task.answer else text})
+        text = text.replace("\n", "\r\n") if "\r\n" in self.task.answer else text
+        is_other = sentence is not None and self._loses(change) and not self._is_part(change)
+        return change.model_copy(update={"text": text, "action": "insert_after" if is_other else change.action})
 
     def against(self, change: Change, made: Sequence[Change]) -> str | None:
         """Why a change is not made beside those before it; None where it is."""
@@ -212,7 +256,9 @@ class _Patch:
                 return f"no criticism names sentence {n}"
             if any(other.sentence == n and other.action != "insert_after" for other in made):
                 return f"sentence {n} is changed already"
-        return None if change.action == "delete" else self._against_text(change, made)
+            if change.action == "delete":
+                return None if n in may_go(self.task) else f"nobody finds fault with sentence {n}"
+        return self._against_text(change, made)
 
     def _against_text(self, change: Change, made: Sequence[Change]) -> str | None:
         said, replaces = _plain(change.text), change.action == "replace"
@@ -221,12 +267,31 @@ class _Patch:
             "it has no text": not any(c.isalnum() for c in said),
             "the sentence says so already": replaces and said == _plain(self._old(change.sentence)),
             "the lines of the block would be lost": replaces and "\n" not in change.text and self._is_block(change),
-            "the answer says so already": said in self._said or any(said == _plain(other.text) for other in made),
+            "the answer says so already": self._says(change) or any(said == _plain(other.text) for other in made),
+            "it cuts short what nobody finds fault with": self._loses(change),
             "it copies the prompt": is_copy,
             "it speaks about the answer": bool(_TALK.search(change.text)) and not _TALK.search(self.task.answer),
             "it copies the criticism": any(reason in said for reason in self._copied),
         }
         return next((why for why, holds in faults.items() if holds), None)
+
+    def _says(self, change: Change) -> bool:
+        """Whether a text has no word that the other sentences have not; of 611 that people put in 10 are so."""
+        others = self._words.keys() - self.dropped - ({change.sentence} if change.action == "replace" else set())
+        words = frozenset(stems(change.text)) or {_plain(change.text)}
+        return words <= frozenset().union(*(self._words[n] for n in others))
+
+    def _loses(self, change: Change) -> bool:
+        """Whether most of a sentence is gone that nobody found fault with."""
+        if change.action != "replace" or self.task.critique is not None or change.sentence not in self._words:
+            return False
+        old = self._words[change.sentence]
+        return len(old & set(stems(change.text))) < _LEAST_KEPT * len(old)
+
+    def _is_part(self, change: Change) -> bool:
+        """Whether most of a text is from the sentence in whose place it is to stand."""
+        new = set(stems(change.text))
+        return len(new & self._words[change.sentence]) >= _LEAST_KEPT * len(new)
 
     def _is_block(self, change: Change) -> bool:
         """Whether a sentence is code or another block of lines, which models are shown on one."""

@@ -106,13 +106,24 @@ def test_mode_improve_writes_the_whole_answer() -> None:
     assert record.rounds[0].drawn is not None and record.rounds[0].drawn.form == "whole"
 
 
+SONG = {
+    "question": "Who wrote the song, and when was it recorded?",
+    "answer": "Ann Holt wrote the song in a day. It was recorded in June 1974. Cats like it best of all songs.",
+    "context": ["Dana Holt wrote the song. The song was recorded in March 1975 in Bristol."],
+}
+
+
+def test_by_passages_a_whole_answer_that_leaves_out_most_is_judged_change_by_change() -> None:
+    model = ScriptedChatModel(["Dana Holt wrote the song in a day."])
+    parts = replace(eirene.resolve_backend("embedded"), refiner=ChatRefiner(model))
+    record = eirene.refine(SONG, backend=parts, mode="improve", max_rounds=1)
+    how = record.rounds[0].drawn
+    assert how is not None and (how.form, how.refused[0]) == ("whole", "drop 2: nobody finds fault with sentence 2")
+    assert (record.status, record.answer) == ("accepted", SONG["answer"].replace("Ann", "Dana"))
+
+
 def test_by_passages_the_best_of_all_changes_counts_and_a_sentence_is_dropped_by_the_gate_alone() -> None:
     """One draft has the better first sentence, the other the better second; nothing that is said of the third helps."""
-    item = {
-        "question": "Who wrote the song, and when was it recorded?",
-        "answer": "Ann Holt wrote the song in a day. It was recorded in June 1974. Cats like it best of all songs.",
-        "context": ["Dana Holt wrote the song. The song was recorded in March 1975 in Bristol."],
-    }
     first, second, third = (
         "Dana Holt wrote the song.",
         "The song was recorded in March 1975 in Bristol.",
@@ -122,7 +133,7 @@ def test_by_passages_the_best_of_all_changes_counts_and_a_sentence_is_dropped_by
     parts = replace(eirene.resolve_backend("embedded"), refiner=ChatRefiner(ScriptedChatModel(replies)))
     faulty = eirene.Sample(tags=("Incomplete",) * 3, reasons=("Not in the passage.",) * 3)
     parts = replace(parts, feedback_model=scripted_parts(samples=[faulty] * 20).feedback_model)
-    record = eirene.refine(item, backend=parts, rewrite="sentences", candidates=2, max_rounds=1)
+    record = eirene.refine(SONG, backend=parts, rewrite="sentences", candidates=2, max_rounds=1)
     assert (record.status, record.answer) == ("accepted", f"{first} {second}"), record.why
     how = record.rounds[0].drawn
     assert how is not None and [str(c) for c in how.changes] == [f"1: {first}", f"2: {second}", "drop 3"]

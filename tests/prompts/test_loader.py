@@ -59,4 +59,4 @@ def test_an_unknown_prompt_names_the_known_ones() -> None:
 
 def test_every_shipped_prompt_loads() -> None:
     fixed = [name for name in shipped_names() if not load_prompt(name).placeholders]
-    assert fixed == ["fault_given", "fault_open", "refine_incomplete"]
+    assert fixed == ["fault_given", "fault_open", "refine_drop", "refine_drop_json", "refine_incomplete"]

@@ -81,6 +81,7 @@ REFUSED = [
     ((2, "replace", "🚋 Buses  fly."), "the sentence says so already"),
     ((2, "replace", "Trams are quiet."), "the answer says so already"),
     ((2, "insert_after", "One thing."), "the answer says so already"),
+    ((2, "insert_after", "The quiet trams are one thing."), "the answer says so already"),
     ((2, "replace", f"Incomplete: {REASON}"), "it copies the criticism"),
     ((2, "replace", "Write it now."), "it copies the prompt"),
     ((2, "insert_after", "TEXT-ba Buses drive."), "it copies the prompt"),
@@ -94,6 +95,28 @@ def test_a_change_that_cannot_be_made_is_refused_and_the_others_are_made(change:
     draft = read(as_json(change, (4, "replace", "Two more things.")), 2, 4, 8)
     assert draft.text == ANSWER.replace("Two things.", "Two more things.")
     assert len(draft.refused) == 1 and draft.refused[0].endswith(f": {why}"), draft.refused
+
+
+UNFAULTED = [
+    (as_json((2, "delete", "")), "the song.", "nobody finds fault with sentence 2"),
+    (as_json((2, "replace", "A Bristol studio.")), "the song.", "it cuts short what nobody finds fault with"),
+    (as_json((1, "replace", "Cats like it.")), "the song. Cats like it.", None),
+    ("drop 1\n1: Cats like it.", "the song. Cats like it.", "nobody finds fault with sentence 1"),
+]
+
+
+@each("reply,begins,why", UNFAULTED)
+def test_what_nobody_finds_fault_with_is_neither_dropped_nor_cut_short(reply: str, begins: str, why: str) -> None:
+    """A text in its place that says something else goes behind it."""
+    answer = "Ann Holt wrote the song. She recorded it in a small Bristol studio in June."
+    task = task_of(answer, mode="generic")
+    draft = read_patch(Reply(reply, "stop"), task, seed=3)
+    assert draft.text == f"Ann Holt wrote {begins}{answer.partition('the song.')[2]}"
+    assert [why] == [r.rpartition(": ")[2] for r in draft.refused] if why else not draft.refused
+    (asked,) = requests_for(task)
+    assert asked.form is not None
+    assert "delete" not in str(asked.form.schema) and "drop" not in asked.messages[-1].content
+    assert '"delete"' not in asked.form.messages[-1].content
 
 
 def test_a_patch_tells_how_the_text_became_another() -> None:
