@@ -1,4 +1,4 @@
-"""Composing: of the changes that several drafts bring, those by which the gate says that the answer is better."""
+"""Composing: drafts as changes, and of those that several bring the ones that better the answer, by the gate."""
 
 from __future__ import annotations
 
@@ -9,11 +9,47 @@ from eirene.agent.state import State, best_text, load_critique
 from eirene.core.loop_settings import Mode
 from eirene.core.records import Change, Drawn
 from eirene.gate.compared_edits import Comparer
-from eirene.refiners.patch import patched
+from eirene.refiners.base import DrawnText, RefineTask
+from eirene.refiners.patch import drafted, patched
 from eirene.text.cancellation import check_cancelled
+from eirene.text.edits import SentenceEdit
+from eirene.text.edits.pairing import SentencePair
+from eirene.text.edits.pieces import piece_spans
+from eirene.text.edits.sentences import edits_of_pairs, sentence_edits
+from eirene.text.sentences import split_sentences
 
+_MOST_LOST = 1 / 3
+"""Share of sentences without a fault of which a better answer does not leave out more."""
 _MOST = 200
 """Changes that are looked at; of more, the drafts stand as they were drawn."""
+
+
+def with_what_stays(draft: DrawnText, task: RefineTask) -> DrawnText:
+    """A whole answer that leaves out more than a third of the sentences, though nobody found fault with any, as its
+    other changes, which can be judged by the passages one by one; any other draft as it is.
+    """
+    if draft.form != "whole" or draft.unusable or task.critique is not None or not task.item.context:
+        return draft
+    changes = _changes_between(task.answer, draft.text)
+    lost = sum(change.action == "delete" for change in changes)
+    is_short = lost > _MOST_LOST * len(split_sentences(task.answer))
+    return drafted(task, changes, seed=draft.seed, form="whole") if is_short else draft
+
+
+def _changes_between(before: str, after: str) -> list[Change]:
+    """The changes that make one text of the other, but for sentences that were joined or moved, which stay."""
+    ends = {s.text_end: s.n for s in split_sentences(before)}
+    found, last = list[Change](), 0
+    for edit in sentence_edits(before, after):
+        text = after[slice(*edit.after)] if edit.after else ""
+        if edit.before is None:
+            found.append(Change(sentence=max(last, 1), action="insert_after", text=text))
+            continue
+        n, is_one = ends[edit.before[1]], not any(edit.before[0] < end < edit.before[1] for end in ends)
+        if edit.kind == "removed" or (edit.kind == "reworded" and is_one):
+            found.append(Change(sentence=n, action="replace" if text else "delete", text=text))
+        last = max(last, n)
+    return found
 
 
 def composed(drawn: Sequence[Attempt], state: State, comparer: Comparer, mode: Mode) -> list[Attempt]:
@@ -70,3 +106,26 @@ def _best(pool: Sequence[Change], before: str, comparer: Comparer) -> list[Chang
             taken.append(best)
             text = patched(before, taken)
     return taken
+
+
+def patch_edits(before: str, after: str, made: Sequence[Change]) -> tuple[SentenceEdit, ...] | None:
+    """How `before` became `after` by the changes, sentence by sentence, so that nobody need find out by comparing.
+
+    None where the sentences of a new text run together with those around it, and so are others than were asked for.
+    """
+    old, new = ([text[slice(*span)] for span in piece_spans(text)] for text in (before, after))
+    stands = {c.sentence: c for c in made if c.action != "insert_after"}
+    pairs: list[SentencePair] = []
+    at = 0
+    if len(old) != len(split_sentences(before)):
+        return None
+    for i, text in enumerate(old):
+        change = stands.get(i + 1)
+        count = 1 if change is None else len(piece_spans(change.text))
+        if change is None and new[at : at + 1] != [text]:
+            return None
+        if count:
+            pairs.append(SentencePair(i, i, at, at + count - 1))
+        added = (c for c in made if c.sentence == i + 1 and c.action == "insert_after")
+        at += count + sum(len(piece_spans(c.text)) for c in added)
+    return edits_of_pairs(before, after, pairs) if at == len(new) else None

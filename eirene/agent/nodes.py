@@ -15,7 +15,7 @@ from langgraph.config import get_stream_writer
 from langgraph.errors import GraphBubbleUp
 
 from eirene.agent.attempt import Attempt
-from eirene.agent.composing import composed
+from eirene.agent.composing import composed, patch_edits
 from eirene.agent.critics import criticise, critics_of, critique_from_notes, critique_scope, selected
 from eirene.agent.evidence import dumped_evidence, feedback_seed, with_room
 from eirene.agent.record import failure
@@ -56,7 +56,6 @@ from eirene.models.encoder.runtime import shipped_encoder
 from eirene.prompts.history import history_lines
 from eirene.refiners.base import Refiner, RefineTask
 from eirene.refiners.edit import EditRefiner
-from eirene.refiners.patch import patch_edits
 from eirene.text.cancellation import WorkCancelledError, check_cancelled
 from eirene.text.sentences import split_sentences
 from eirene.text.unicode import mend_json

@@ -11,6 +11,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
 from eirene.agent.attempt import Attempt
+from eirene.agent.composing import with_what_stays
 from eirene.agent.settings import Settings
 from eirene.agent.state import Parts, State, best_text
 from eirene.core.loop_settings import RewriteForm
@@ -19,7 +20,6 @@ from eirene.core.signature import derive_seed
 from eirene.core.usage import Meter
 from eirene.gate import unusable
 from eirene.refiners.base import DrawnText, Refiner, RefineTask
-from eirene.refiners.patch import with_what_stays
 
 
 @dataclass(frozen=True)

@@ -22,10 +22,7 @@ from eirene.refiners.base import DrawnText, RefineTask
 from eirene.refiners.embedded.layout import AnswerText
 from eirene.refiners.embedded.plan import Addition, Changes
 from eirene.refiners.embedded.rewrite import rewrite
-from eirene.text.edits import Edit, SentenceEdit
-from eirene.text.edits.pairing import SentencePair
-from eirene.text.edits.pieces import piece_spans
-from eirene.text.edits.sentences import edits_of_pairs, sentence_edits
+from eirene.text.edits import Edit
 from eirene.text.english import Decapitalizer
 from eirene.text.quoting import quoted
 from eirene.text.sentences import Sentence, split_sentences, without_list_markers
@@ -36,8 +33,6 @@ MOST_SENTENCES = 100
 _LEAST_KEPT = 0.5
 """Share of its words that a sentence keeps which nobody found fault with: with fewer it is a fragment or another one.
 """
-_MOST_LOST = 1 / 3
-"""Share of sentences without a fault of which a better answer does not leave out more."""
 _LEAST_COPIED = 3
 """Words of a reason from which a text that holds all of it is a copy, and no sentence of an answer."""
 _LINE = re.compile(
@@ -118,34 +113,6 @@ def drafted(
         refused += [f"{change}: nothing of the answer would be left" for change in made]
         made = []
     return DrawnText(patched(task.answer, made), seed, form, tuple(made), tuple(refused))
-
-
-def with_what_stays(draft: DrawnText, task: RefineTask) -> DrawnText:
-    """A whole answer that leaves out more than a third of the sentences, though nobody found fault with any, as its
-    other changes, which can be judged by the passages one by one; any other draft as it is.
-    """
-    if draft.form != "whole" or draft.unusable or task.critique is not None or not task.item.context:
-        return draft
-    changes = _changes_between(task.answer, draft.text)
-    lost = sum(change.action == "delete" for change in changes)
-    is_short = lost > _MOST_LOST * len(split_sentences(task.answer))
-    return drafted(task, changes, seed=draft.seed, form="whole") if is_short else draft
-
-
-def _changes_between(before: str, after: str) -> list[Change]:
-    """The changes that make one text of the other, but for sentences that were joined or moved, which stay."""
-    ends = {s.text_end: s.n for s in split_sentences(before)}
-    found, last = list[Change](), 0
-    for edit in sentence_edits(before, after):
-        text = after[slice(*edit.after)] if edit.after else ""
-        if edit.before is None:
-            found.append(Change(sentence=max(last, 1), action="insert_after", text=text))
-            continue
-        n, is_one = ends[edit.before[1]], not any(edit.before[0] < end < edit.before[1] for end in ends)
-        if edit.kind == "removed" or (edit.kind == "reworded" and is_one):
-            found.append(Change(sentence=n, action="replace" if text else "delete", text=text))
-        last = max(last, n)
-    return found
 
 
 def _changes(text: str, mark: str) -> tuple[list[Change], list[str]]:
@@ -323,29 +290,6 @@ def patched(answer: str, made: Sequence[Change]) -> str:
         ),
     )
     return rewrite(answer, changes, phrase=lambda new, *_: new.text, claims=lambda _: False, letters=Decapitalizer(()))
-
-
-def patch_edits(before: str, after: str, made: Sequence[Change]) -> tuple[SentenceEdit, ...] | None:
-    """How `before` became `after` by the changes, sentence by sentence, so that nobody need find out by comparing.
-
-    None where the sentences of a new text run together with those around it, and so are others than were asked for.
-    """
-    old, new = ([text[slice(*span)] for span in piece_spans(text)] for text in (before, after))
-    stands = {c.sentence: c for c in made if c.action != "insert_after"}
-    pairs: list[SentencePair] = []
-    at = 0
-    if len(old) != len(split_sentences(before)):
-        return None
-    for i, text in enumerate(old):
-        change = stands.get(i + 1)
-        count = 1 if change is None else len(piece_spans(change.text))
-        if change is None and new[at : at + 1] != [text]:
-            return None
-        if count:
-            pairs.append(SentencePair(i, i, at, at + count - 1))
-        added = (c for c in made if c.sentence == i + 1 and c.action == "insert_after")
-        at += count + sum(len(piece_spans(c.text)) for c in added)
-    return edits_of_pairs(before, after, pairs) if at == len(new) else None
 
 
 def _plain(text: str) -> str:

@@ -49,7 +49,8 @@ def test_a_models_rewrite_may_not_break_structure_and_its_lists_count_on() -> No
     answer = "\n".join(f"{n}. {step}" for n, step in enumerate(steps, start=1))
     rewrite = "1. Open the box.\n3. Turn the key.\n5. Close it."
     critique = "\n".join(
-        f"{n}. [Incomplete] Reasons: unsupported" if n in (2, 4) else f"{n}. [Complete]" for n in range(1, 6)
+        f"{n}. [Incomplete] Reasons: no passage says step {n}" if n in (2, 4) else f"{n}. [Complete]"
+        for n in range(1, 6)
     )
     model = ScriptedChatModel([*[critique] * 3, *[rewrite] * 9])
     passages = ["Open the box. Turn the key. Close it."]

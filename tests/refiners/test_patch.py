@@ -9,6 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from eirene.agent.composing import patch_edits
 from eirene.core.critique import Critique, TaggedSentence
 from eirene.core.errors import BackendError, UnusableReplyError
 from eirene.core.records import Item, Mode
@@ -19,7 +20,7 @@ from eirene.models.scripted import ScriptedChatModel
 from eirene.refiners.asking import requests_for
 from eirene.refiners.base import DrawnText, RefineTask
 from eirene.refiners.model import ChatRefiner
-from eirene.refiners.patch import patch_edits, patch_schema, read_patch
+from eirene.refiners.patch import patch_schema, read_patch
 from eirene.text.sentences import split_sentences
 from tests.rows import each
 
