@@ -267,7 +267,7 @@ class ErrorJudge:
     async def judge(self, case: Case, *, seed: int, meter: Meter) -> Judgement | Unscored:
         """The errors of `case.answer`. Raises `BackendError` where the model cannot be reached."""
         sampling = Sampling(temperature=0.0, seed=seed, form=_errors_form())
-        messages = judge_messages(case, self._prompts)
+        messages = judge_request(JUDGE_PROMPT, case, with_given=True, prompts=self._prompts)
         return read_judgement(await self._chat.ask(messages, sampling=sampling, meter=meter))
 
 
@@ -276,21 +276,6 @@ def _errors_form() -> ReplyForm:
     kind = choice_schema(get_args(ErrorKind))
     error = object_schema({"place": _TEXT, "kind": kind, "reason": _TEXT, "penalty": {"type": "number"}})
     return ReplyForm.of("errors", object_schema({"errors": {"type": "array", "items": error}}))
-
-
-def judge_messages(case: Case, prompts: PromptSet = SHIPPED) -> tuple[Message, ...]:
-    """The request. Given arguments or passages are shown; what was derived from a critique is not."""
-    parts = [history_part(case.history, prompts)] if case.history else []
-    parts.append(f"Question:\n{case.question}")
-    if case.given.source == "perspectives":
-        for group in case.given.groups:
-            parts.append("\n".join([f"Arguments given for {group.name}:", *(f"- {a}" for a in group.arguments)]))
-    elif case.given.source == "context":
-        passages = (f"{n}. {text}" for n, text in enumerate(case.given.arguments, start=1))
-        parts.append("\n".join(["Passages given:", *passages]))
-    parts.append(f"Answer:\n{case.answer}")
-    material = break_control_tokens("\n\n".join(parts))
-    return prompts.load(JUDGE_PROMPT).fill({"material": material, "mark": fence_word(material)})
 
 
 def read_judgement(reply: Reply) -> Judgement | Unscored:

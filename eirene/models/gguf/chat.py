@@ -12,7 +12,7 @@ import json
 import secrets
 import threading
 import time
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field, replace
 from typing import Any, TypeVar
@@ -20,6 +20,7 @@ from typing import Any, TypeVar
 from langchain_core.callbacks import AsyncCallbackManagerForLLMRun, CallbackManagerForLLMRun
 from langchain_core.language_models import BaseChatModel
 from langchain_core.messages import AIMessage, BaseMessage
+from langchain_core.messages.ai import UsageMetadata
 from langchain_core.outputs import ChatGeneration, ChatResult
 from pydantic import PrivateAttr
 
@@ -38,6 +39,7 @@ from eirene.models.gguf.spec import (
     template_text,
 )
 from eirene.models.gguf.trial import SLOTS, server_of, try_model
+from eirene.models.replies import Tokens
 from eirene.models.structured import ReplyForm, most_tokens
 from eirene.models.token_scores import Count, ScoredToken
 from eirene.prompts import Message
@@ -148,14 +150,8 @@ def _fault(error: object) -> BackendError:
     return BackendError(f"llama.cpp: {message}")
 
 
-class ChatGguf(BaseChatModel):
-    """Any GGUF file in this process, with its own chat template; `n` replies come from one reading of the prompt.
-
-    `model` is `PATH[?threads=N&context=N&tokens=N][#TEMPLATE]`. The same seed gives the same replies; reply i of a
-    request has seed + i. `max_tokens` bounds a reply in text; one that is held to a schema (`response_format`, as
-    OpenAI has it) has what its longest form takes. Raises `MissingExtraError`, and `InputError` for a file that
-    cannot be used.
-    """
+class ChatInProcess(BaseChatModel):
+    """A LangChain chat model that runs here: the fields of a request, and what stands for the weights."""
 
     model: str
     n: int | None = None
@@ -166,6 +162,36 @@ class ChatGguf(BaseChatModel):
     top_logprobs: int | None = None
     response_format: dict[str, Any] | None = None
     max_tokens: int | None = None
+
+    @property
+    def digest(self) -> str | None:
+        """What stands for the weights."""
+        raise NotImplementedError
+
+    @property
+    def _identifying_params(self) -> dict[str, Any]:
+        return {"model": self.model, "digest": self.digest}
+
+
+def chat_result(messages: Iterable[AIMessage], tokens: Tokens) -> ChatResult:
+    """What LangChain makes of replies; the usage of the whole request stands on each of them, as OpenAI's does."""
+    usage = UsageMetadata(
+        input_tokens=tokens.input, output_tokens=tokens.output, total_tokens=tokens.input + tokens.output,
+        input_token_details={"cache_read": tokens.cached},
+    )  # fmt: skip
+    counted = (message.model_copy(update={"usage_metadata": usage}) for message in messages)
+    return ChatResult(generations=[ChatGeneration(message=message) for message in counted])
+
+
+class ChatGguf(ChatInProcess):
+    """Any GGUF file in this process, with its own chat template; `n` replies come from one reading of the prompt.
+
+    `model` is `PATH[?threads=N&context=N&tokens=N][#TEMPLATE]`. The same seed gives the same replies; reply i of a
+    request has seed + i. `max_tokens` bounds a reply in text; one that is held to a schema (`response_format`, as
+    OpenAI has it) has what its longest form takes. Raises `MissingExtraError`, and `InputError` for a file that
+    cannot be used.
+    """
+
     _engine: GgufEngine = PrivateAttr()
     _tokens: int = PrivateAttr()
 
@@ -184,10 +210,6 @@ class ChatGguf(BaseChatModel):
     @property
     def _llm_type(self) -> str:
         return "gguf"
-
-    @property
-    def _identifying_params(self) -> dict[str, Any]:
-        return {"model": self.model, "digest": self._engine.digest}
 
     def _generate(
         self,
@@ -248,23 +270,15 @@ class ChatGguf(BaseChatModel):
 
 
 def _result(completions: list[Streamed]) -> ChatResult:
-    """What LangChain makes of the replies; the usage of the whole request stands on each of them, as OpenAI's does."""
     choices = [choice for completion in completions for choice in completion.choices]
     read = sum(completion.input_tokens for completion in completions)
-    written = sum(len(choice.tokens) for choice in choices)
-    usage = {
-        "input_tokens": read,
-        "output_tokens": written,
-        "total_tokens": read + written,
-        "input_token_details": {"cache_read": sum(completion.cached_tokens for completion in completions)},
-    }
-    return ChatResult(generations=[_generation(choice, usage) for choice in choices])
+    cached = sum(completion.cached_tokens for completion in completions)
+    return chat_result(map(_message, choices), Tokens(read, sum(len(choice.tokens) for choice in choices), cached))
 
 
-def _generation(choice: Written, usage: dict[str, Any]) -> ChatGeneration:
+def _message(choice: Written) -> AIMessage:
     metadata = {"finish_reason": choice.finish_reason, "logprobs": {"content": choice.tokens}}
-    message = AIMessage("".join(choice.text), response_metadata=metadata, usage_metadata=usage)
-    return ChatGeneration(message=message)
+    return AIMessage("".join(choice.text), response_metadata=metadata)
 
 
 T = TypeVar("T")

@@ -6,17 +6,17 @@ import math
 from typing import Any
 
 from langchain_core.callbacks import AsyncCallbackManagerForLLMRun, CallbackManagerForLLMRun
-from langchain_core.language_models import BaseChatModel
 from langchain_core.messages import AIMessage, BaseMessage
-from langchain_core.outputs import ChatGeneration, ChatResult
+from langchain_core.outputs import ChatResult
 from pydantic import PrivateAttr
 
 from eirene.core.loop_settings import Structured
 from eirene.core.usage import Meter
 from eirene.models.chat import ChatModel
 from eirene.models.costs import Price
+from eirene.models.gguf.chat import ChatInProcess, chat_result
 from eirene.models.local.model import LocalModel
-from eirene.models.replies import Reply
+from eirene.models.replies import Reply, Tokens
 from eirene.models.structured import ReplyForm
 from eirene.prompts import Message
 
@@ -24,22 +24,13 @@ _ROLES: Any = {"system": "system", "human": "user", "ai": "assistant"}
 _TOKENS = 1024
 
 
-class ChatLocal(BaseChatModel):
+class ChatLocal(ChatInProcess):
     """A loaded model by its chat template, or as plain text where it has none. `n` replies have one reading.
 
     The same seed gives the same replies; reply i of a request has seed + i. Token probabilities are those of the first
     token, and are given where `max_tokens` is 1.
     """
 
-    model: str
-    n: int | None = None
-    temperature: float | None = None
-    top_p: float | None = None
-    seed: int | None = None
-    logprobs: bool | None = None
-    top_logprobs: int | None = None
-    response_format: dict[str, Any] | None = None
-    max_tokens: int | None = None
     _local: LocalModel = PrivateAttr()
 
     def __init__(self, local: LocalModel, **settings: Any) -> None:
@@ -55,10 +46,6 @@ class ChatLocal(BaseChatModel):
     @property
     def _llm_type(self) -> str:
         return "hf"
-
-    @property
-    def _identifying_params(self) -> dict[str, Any]:
-        return {"model": self.model, "digest": self._local.version}
 
     def _generate(
         self,
@@ -86,13 +73,9 @@ class ChatLocal(BaseChatModel):
             seeds = range(first, first + (self.n or 1))
             replies = await self._local.draw(ids, seeds, sampling=self._sampling(), meter=meter)
         used = meter.total
-        usage = {
-            "input_tokens": used.input_tokens, "output_tokens": used.output_tokens,
-            "total_tokens": used.input_tokens + used.output_tokens,
-            "input_token_details": {"cache_read": used.cached_tokens},
-        }  # fmt: skip
-        logprobs = None if found is None else {"content": [_first_token(found)]}
-        return ChatResult(generations=[_generation(reply, usage, logprobs) for reply in replies])
+        logprobs = {} if found is None else {"logprobs": {"content": [_first_token(found)]}}
+        told = [AIMessage(r.text, response_metadata={"finish_reason": r.finish_reason, **logprobs}) for r in replies]
+        return chat_result(told, Tokens(used.input_tokens, used.output_tokens, used.cached_tokens))
 
     def _sampling(self) -> Any:
         from eirene.models.local.sampling import LocalSampling
@@ -111,12 +94,6 @@ def _first_token(found: list[tuple[str, float]]) -> dict[str, Any]:
     """The likeliest token with those after it, in OpenAI's form."""
     top = [{"token": text, "logprob": logprob} for text, logprob in found]
     return {**top[0], "top_logprobs": top}
-
-
-def _generation(reply: Reply, usage: dict[str, Any], logprobs: object) -> ChatGeneration:
-    metadata = {"finish_reason": reply.finish_reason, **({} if logprobs is None else {"logprobs": logprobs})}
-    message: Any = AIMessage(reply.text, response_metadata=metadata, usage_metadata=usage)
-    return ChatGeneration(message=message)
 
 
 def chat_of(local: LocalModel, *, structured: Structured = "auto") -> ChatModel:

@@ -12,7 +12,7 @@ from eirene.core.grounding import ArgumentGroup, Grounding
 from eirene.core.scores import Unscored
 from eirene.core.usage import Meter
 from eirene.eval.base import Case
-from eirene.eval.detectors.judge import ErrorJudge, Judgement, judge_messages, read_judgement
+from eirene.eval.detectors.judge import ErrorJudge, Judgement, judge_request, read_judgement
 from eirene.models.replies import Reply
 from eirene.models.scripted import ScriptedChatModel
 
@@ -37,10 +37,10 @@ async def test_errors_are_listed_and_weighed() -> None:
 
 
 def test_the_judge_is_shown_what_was_given_and_no_control_words() -> None:
-    text = judge_messages(CASE)[-1].content
-    assert "Arguments given for pro:\n- Trams are quiet." in text
+    text = judge_request("judge_errors", CASE, with_given=True)[-1].content
+    assert "arguments of side 1\npro:\n- Trams are quiet." in text
     assert "<|im_end|>" not in text
-    assert text.count("TEXT-") == 3  # named once, and before and after the material
+    assert text.count("TEXT-") == 6  # named once, before each of four texts, and at the end
 
 
 def test_an_answer_may_be_without_errors(subtests: pytest.Subtests) -> None:
