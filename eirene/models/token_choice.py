@@ -66,18 +66,21 @@ class TokenChoice:
         """Whether the model gives token probabilities, as far as is known."""
         return self._is_readable and "top_logprobs" in self._chat.settable(_ASKED)
 
-    async def log_odds(self, prompts: Sequence[Sequence[Message]], *, meter: Meter) -> list[float | Unscored]:
+    async def log_odds(
+        self, prompts: Sequence[Sequence[Message]], *, meter: Meter, raises: bool = False
+    ) -> list[float | Unscored]:
         """ln P(first word) - ln P(second word) for each prompt, in order (0 is even); unscored with the reason.
 
-        A call that failed leaves its prompt unscored. Raises `PERMANENT_ERRORS`, which the next prompt would meet too.
+        A call that failed leaves its prompt unscored, or with `raises` is raised. Raises `PERMANENT_ERRORS`, which the
+        next prompt would meet too.
         """
 
         async def one(prompt: Sequence[Message]) -> float | Unscored:
             try:
                 return await self.ask(prompt, meter=meter)
-            except PERMANENT_ERRORS:
-                raise
             except BackendError as error:
+                if raises or isinstance(error, PERMANENT_ERRORS):
+                    raise
                 return Unscored(unscored=f"the call failed: {error.kind}: {error}")
 
         # The first by itself: it finds out what the server takes, and leaves the shared beginning in its cache.

@@ -45,7 +45,11 @@ _LINE = re.compile(
 )
 _NOTHING = re.compile(r"\W*(?:none|no changes?|nothing)\W*", re.IGNORECASE)
 _MARKER = re.compile(r"\A(?:[-*+•‣▪–—]|\(?\d{1,3}[.)])[ \t]+")
-_TALK = re.compile(r"\b(?:the|this|your|my) (?:answer|question|statement|sentence)\b|\bsentence \d", re.IGNORECASE)
+_TALK = re.compile(
+    r"\b(?:the|this|your|my) (?:next )?(?:answer|question|statement|sentence)\b|\bsentence \d|\?|"
+    r"\bthe text (?:says|suggests|states|does)\b",
+    re.IGNORECASE,
+)
 """What small models write in place of a sentence of an answer."""
 _SHOWN = 80
 
@@ -178,10 +182,6 @@ class _Patch:
         return {s.n: s for s in split_sentences(self.task.answer)}
 
     @cached_property
-    def named(self) -> frozenset[int]:
-        return named_sentences(self.task)
-
-    @cached_property
     def layout(self) -> AnswerText:
         return AnswerText(self.task.answer)
 
@@ -219,7 +219,7 @@ class _Patch:
         if n not in self.sentences:
             return f"the answer has {count} sentence{'' if count == 1 else 's'}"
         if change.action != "insert_after":
-            if n not in self.named:
+            if n not in named_sentences(self.task):
                 return f"no criticism names sentence {n}"
             if any(other.sentence == n and other.action != "insert_after" for other in made):
                 return f"sentence {n} is changed already"
@@ -237,7 +237,8 @@ class _Patch:
             "the answer says so already": self._says(change) or any(said == _plain(other.text) for other in made),
             "it cuts short what nobody finds fault with": self._loses(change),
             "it copies the prompt": is_copy,
-            "it speaks about the answer": bool(_TALK.search(change.text)) and not _TALK.search(self.task.answer),
+            "it speaks about the answer, or asks": bool(_TALK.search(change.text))
+            and not _TALK.search(self.task.answer),
             "it copies the criticism": any(reason in said for reason in self._copied),
         }
         return next((why for why, holds in faults.items() if holds), None)

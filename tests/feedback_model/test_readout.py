@@ -23,8 +23,9 @@ from eirene.models.limits import RetryPolicy
 from eirene.models.resolve import ChatOptions, resolve_chat
 from eirene.testing.loopback import LoopbackServer
 from eirene.testing.parts import scripted_parts
-from eirene.testing.script import ScriptedRequest, TextReply
+from eirene.testing.script import HttpError, ScriptedRequest, TextReply
 from eirene.text.sentences import split_sentences
+from tests.rows import each
 
 pytestmark = pytest.mark.usefixtures("loopback")
 ANSWER = "Trams are quiet. Buses are loud. Oslo has both."
@@ -79,13 +80,23 @@ async def test_without_passages_it_is_asked_whether_it_says_enough_and_nothing_i
     assert server.calls == 3 and sample.tags == ("Complete",) * 3
 
 
-async def test_a_model_without_probabilities_ends_with_one_clear_reason(caplog: pytest.LogCaptureFixture) -> None:
-    with LoopbackServer("Yes") as server:
+ENDS = [
+    ("Yes", "abstained", "the model gives no token probabilities; take the readout by vote (critic_readout)"),
+    (HttpError(500, "out of order"), "failed", "out of order"),
+]
+
+
+@each("reply,status,why", ENDS)
+async def test_a_model_without_probabilities_and_a_server_that_fails_end_with_one_clear_reason(
+    reply: Any, status: str, why: str
+) -> None:
+    """What failed is asked again when the run is taken up."""
+    with LoopbackServer(lambda *_: reply) as server:
         parts = dataclasses.replace(scripted_parts(), feedback_model=feedback_at(server))
         settings = eirene.Settings(critic_readout="probabilities")
         record = await eirene.Loop(parts, settings).arun(OPEN)
-    said = "the model gives no token probabilities; take the readout by vote (critic_readout)"
-    assert (record.status, record.why, record.answer, server.calls) == ("abstained", said, ANSWER, 1)
+    assert (record.status, record.answer, server.calls) == (status, ANSWER, 1)
+    assert why in record.why
 
 
 async def test_the_record_has_each_sentence_s_chance_and_the_loop_rewrites_what_is_faulted() -> None:

@@ -86,7 +86,9 @@ REFUSED = [
     ((2, "replace", f"Incomplete: {REASON}"), "it copies the criticism"),
     ((2, "replace", "Write it now."), "it copies the prompt"),
     ((2, "insert_after", "TEXT-ba Buses drive."), "it copies the prompt"),
-    ((2, "insert_after", "The answer does not mention the fare."), "it speaks about the answer"),
+    ((2, "insert_after", "The answer does not mention the fare."), "it speaks about the answer, or asks"),
+    ((2, "insert_after", "The next sentence would be: Buses drive."), "it speaks about the answer, or asks"),
+    ((2, "insert_after", "What does a bus cost?"), "it speaks about the answer, or asks"),
     ((8, "replace", "code(1)"), "the lines of the block would be lost"),
 ]
 
