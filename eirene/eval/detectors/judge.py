@@ -127,36 +127,22 @@ def raise_where_all_failed(replies: Sequence[Reply | BackendError]) -> None:
         raise failures[-1]
 
 
-_BOXED = re.compile(r"\\boxed\s*+\{\s*+(?:\\\w++\s*+\{\s*+)?(\w+)[\s.}$]*")
 _QUOTES = str.maketrans("“”„«»‘’‚‹›", '"' * 5 + "'" * 5)
 _MARKUP = re.compile(r"[*_`~]+|^[ \t]*#{1,6}[ \t]+", re.MULTILINE)
-_LEAD = r"[ \t|$([{-]{0,8}(?:(?:so|therefore|thus|hence|overall|in conclusion|actually|wait)\b[,:]? {0,2})?"
+_LONGEST = 400  # characters of a line, from its end
 _VERDICT = re.compile(
-    rf"(?:^|[.,;!] ){_LEAD}(?:(?:final|overall|my|the|contains) ){{0,3}}"
-    r"(?:verdict|final answer|judge?ment|hallucinations?)\b(?P<said>(?: is\b|[ \t]*+(?:[:=|>–—-]|\Z)).{0,200})",
+    r"[^\w?>]{0,8}(?P<label>(?:[^>].{0,400}[.!:] )?(?:(?:final|my|the) ){0,2}verdict(?: is)?[^\w?]{1,8})?"
+    r"(?P<value>yes|no)[^\w?]{0,8}",
     re.IGNORECASE,
 )
-_VALUE = re.compile(
-    r"\W{0,12}(?:is )?\W{0,4}(?P<value>yes|no)\b(?P<rest>\W{0,8}\Z|\s{0,3}[.,;:()\]\"'|–—-](?!\s?\d).*| hallucinat.*"
-    r"|,? (?:because|since|as|there is|the|it|all|every|each|given|unsupported)\b.*)",
-    re.IGNORECASE,
-)
-_BARE = re.compile(
-    rf"{_LEAD}(?:(?:the )?(?:final )?answer(?: is|:) )?[\"']?(?P<value>yes|no)[^\w?]{{0,8}}", re.IGNORECASE
-)
-_WORDS = re.compile(r"\b(?:yes|no)\b(?=\W{0,4}\Z|\s?[.,;/]| (?:or|and)\b)", re.IGNORECASE)
-_AGAINST = {
-    True: re.compile(r"\b(?:no|not|free of)\b.{0,30}\bhallucinat|\bis (?:fully |entirely )?supported\b", re.IGNORECASE),
-    False: re.compile(r"\b(?:is|are) (?:not supported|unsupported|fabricated|invented|hallucinat)", re.IGNORECASE),
-}
-"""What denies a verdict in its own line."""
+_TAKEN_BACK = re.compile(r"\bverdict\b|\b(?:yes|no)\W*\Z", re.IGNORECASE)
 
 
 def read_verdict(reply: Reply) -> Poll:
     """The reply as a poll: `error` is True for yes, False for no, None with the cause where neither can be told.
 
-    The field of the JSON decides; in text the last line "Verdict: yes" or "Verdict: no", or where there is none the
-    last line if it is that one word. What the thinking before it says does not count.
+    The field of the JSON decides; in text the last line "Verdict: yes" or "Verdict: no", where nothing below it
+    takes it back, or the last line if it is that one word. What the thinking before it says does not count.
     """
     error, why = None, None
     text = reply_text.cleaned(unicodedata.normalize("NFKC", reply.text), inline=True)
@@ -176,23 +162,11 @@ def read_verdict(reply: Reply) -> Poll:
 
 
 def _in_lines(text: str) -> bool | None:
-    lines = [line.strip() for line in text.split("\n") if line.strip()]
-    last = _BARE.fullmatch(re.split(r"(?<=[.!]) ", lines[-1])[-1]) if lines else None
-    bare = None if last is None else last["value"].lower() == "yes"
-    for n, line in reversed(list(enumerate(lines))):
-        for labelled in list(_VERDICT.finditer(line))[-1:]:
-            said = labelled["said"] if re.search(r"\w", labelled["said"]) else " ".join(lines[n + 1 : n + 2])
-            error = _value(said)
-            return error if bare in (None, error) else None
-    return bare
-
-
-def _value(said: str) -> bool | None:
-    found = _VALUE.match(said)
-    if found is None or "?" in said or len({word.lower() for word in _WORDS.findall(said)}) > 1:
-        return None
-    error = found["value"].lower() == "yes"
-    return None if _AGAINST[error].search(found["rest"]) else error
+    lines = [line.strip()[-_LONGEST:] for line in text.split("\n") if line.strip()]
+    for n, found in reversed(list(enumerate(map(_VERDICT.fullmatch, lines), start=1))):
+        if found is not None and (found["label"] or n == len(lines)):
+            return None if any(map(_TAKEN_BACK.search, lines[n:])) else found["value"].lower() == "yes"
+    return None
 
 
 def cleaned(text: str) -> str:
@@ -201,7 +175,7 @@ def cleaned(text: str) -> str:
 
 
 def _plain(text: str) -> str:
-    return _MARKUP.sub("", _BOXED.sub(r"\nverdict: \1\n", text)).translate(_QUOTES)
+    return _MARKUP.sub("", text).translate(_QUOTES)
 
 
 def bounded(raw: float, *, half: float) -> float:
