@@ -61,11 +61,6 @@ def named_sentences(task: RefineTask) -> frozenset[int]:
     return frozenset(s.n for s in task.critique.incomplete)
 
 
-def may_go(task: RefineTask) -> frozenset[int]:
-    """The numbers of the sentences that may be dropped: a small model that is offered more drops sound ones."""
-    return frozenset() if task.critique is None else named_sentences(task)
-
-
 def patch_schema(task: RefineTask) -> dict[str, Any] | None:
     """The JSON of a patch: changes, each at a sentence that it may be made at. None for too many sentences."""
     count = len(split_sentences(task.answer))
@@ -77,7 +72,7 @@ def patch_schema(task: RefineTask) -> dict[str, Any] | None:
         object_schema({"sentence": named, "action": choice_schema(["replace"]), "text": text}),
         object_schema({"sentence": every, "action": choice_schema(["insert_after"]), "text": text}),
     ]
-    if may_go(task):
+    if task.critique is not None:  # a small model that is offered to drop sound sentences does so
         shapes.append(object_schema({"sentence": named, "action": choice_schema(["delete"])}))
     return object_schema({"changes": {"type": "array", "items": {"anyOf": shapes}}})
 
@@ -224,7 +219,7 @@ class _Patch:
             if any(other.sentence == n and other.action != "insert_after" for other in made):
                 return f"sentence {n} is changed already"
             if change.action == "delete":
-                return None if n in may_go(self.task) else f"nobody finds fault with sentence {n}"
+                return f"nobody finds fault with sentence {n}" if self.task.critique is None else None
         return self._against_text(change, made)
 
     def _against_text(self, change: Change, made: Sequence[Change]) -> str | None:
