@@ -6,7 +6,7 @@ import re
 from collections.abc import Iterable, Mapping, Sequence
 from contextlib import AbstractContextManager
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, Literal
+from typing import TYPE_CHECKING, Any
 from urllib.parse import urlsplit
 
 from eirene.core.tracing import Attributes, OpenSpan, SpanKind, note, span
@@ -47,12 +47,11 @@ class TracedCall:
     tries: int = 0
     address: str | None = None
     output: str | None = None
-    operation: Literal["chat", "text_completion"] = "chat"
 
     def open(self) -> AbstractContextManager[OpenSpan | None]:
         """The span around the attempt; None where nothing is traced."""
         kind: SpanKind = "internal" if self.name.startswith(_IN_THIS_PROCESS) else "client"
-        return span(f"{self.operation} {self._model}", self._attributes, kind=kind, shown_as="LLM")
+        return span(f"chat {self._model}", self._attributes, kind=kind, shown_as="LLM")
 
     @property
     def _model(self) -> str:
@@ -62,7 +61,7 @@ class TracedCall:
         fields = self.fields or {}
         n = fields.get("n", 1)
         return {
-            "gen_ai.operation.name": self.operation,
+            "gen_ai.operation.name": "chat",
             "gen_ai.provider.name": _provider(self.name, self.model),
             "gen_ai.request.model": self._model,
             "gen_ai.output.type": self.output,

@@ -147,7 +147,7 @@ class LoopbackServer:
         headers = {k.strip().lower(): v.strip() for k, _, v in (line.partition(":") for line in lines if line)}
         body = await reader.readexactly(int(headers.get("content-length", 0)))
         method, path, _ = first.split(" ", 2)
-        if (method, path) not in (("POST", "/v1/chat/completions"), ("POST", "/v1/completions")):
+        if (method, path) != ("POST", "/v1/chat/completions"):
             return await _send_error(writer, HttpError(404, f"no such path: {path}"))
         request = self._noted(body, headers)
         self.under_way += 1

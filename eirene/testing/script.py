@@ -25,7 +25,7 @@ class ScriptedRequest:
     @property
     def text(self) -> str:
         """The messages' texts, a line each, or the prompt."""
-        return "\n".join([str(m.get("content", "")) for m in self.body.get("messages", [])] or [self.body["prompt"]])
+        return "\n".join(str(m.get("content", "")) for m in self.body["messages"])
 
     @property
     def n(self) -> int:
@@ -101,16 +101,15 @@ def completion_body(
     request: ScriptedRequest, choices: Sequence[TextReply], counts: Mapping[str, Any] | None = None
 ) -> dict[str, Any]:
     """A completion in OpenAI's form, with `counts` for its usage."""
-    is_plain = "prompt" in request.body
     return {
         "id": f"loopback-{request.number}",
-        "object": "text_completion" if is_plain else "chat.completion",
+        "object": "chat.completion",
         "created": 0,
         "model": request.body.get("model", "test"),
         "choices": [
             {
                 "index": i,
-                **({"text": choice.text} if is_plain else {"message": _message(choice)}),
+                "message": _message(choice),
                 "finish_reason": choice.finish_reason,
                 "logprobs": choice.logprobs,
             }

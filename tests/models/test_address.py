@@ -13,7 +13,6 @@ from eirene.eval.resources import Resources
 from eirene.models.address import check_address, named, private_addresses, private_fault
 from eirene.models.faults import Fault
 from eirene.models.resolve import resolve_chat
-from eirene.models.token_scores import EchoScorer
 from tests.rows import each
 
 NONE = [
@@ -56,7 +55,6 @@ def test_every_door_of_python_refuses_it() -> None:
         lambda: eirene.build_graph(backend="openai:m", base_url=BAD),
         lambda: resolve_backend("anthropic:m", BackendOptions(base_url=BAD)),
         lambda: Resources(judge_model="openai:m", base_url=BAD),
-        lambda: EchoScorer("m", base_url=BAD),
     ]
     for door in doors:
         with pytest.raises(InputError, match="must be the http:// or https:// address of a server"):

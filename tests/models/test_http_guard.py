@@ -33,7 +33,6 @@ from eirene.models.http_guard import ReplyLimit, guard_clients
 from eirene.models.limits import RetryPolicy
 from eirene.models.replies import Reply
 from eirene.models.resolve import ChatOptions, resolve_chat
-from eirene.models.token_scores import EchoScorer
 from eirene.prompts import Message
 from eirene.testing.loopback import LoopbackServer
 from eirene.testing.script import HttpError, RawReply, ScriptedReply, ScriptedRequest, TextReply, completion_body
@@ -166,12 +165,6 @@ async def test_a_circle_of_redirects_is_told_once() -> None:
         with pytest.raises(RedirectedError, match="in a circle"):
             await ask(by_name(server.base_url))
         assert server.calls == 21  # one attempt, of as many hops as httpx makes
-
-
-async def test_a_scorer_that_echoes_is_held_to_it_as_well() -> None:
-    there = HttpError(307, headers={"Location": "http://127.0.0.2:1/"})
-    with LoopbackServer(lambda *_: there) as server, pytest.raises(RedirectedError):
-        await EchoScorer("test", base_url=server.base_url).score(ASK, "text", top=0, meter=Meter())
 
 
 async def test_a_redirect_ends_a_draw_of_many_samples() -> None:

@@ -23,7 +23,6 @@ from eirene.models.chat import ChatModel, Sampling
 from eirene.models.limits import RetryPolicy
 from eirene.models.redaction import HIDDEN
 from eirene.models.resolve import ChatOptions, resolve_chat
-from eirene.models.token_scores import EchoScorer
 from eirene.prompts import Message
 from eirene.testing.loopback import LoopbackServer
 from eirene.testing.script import BrokenReply, HttpError, RawReply, ScriptedReply, ScriptedRequest
@@ -110,9 +109,6 @@ async def test_the_key_of_the_environment_is_hidden(monkeypatch: pytest.MonkeyPa
         chat = resolve_chat("openai:test", options=ChatOptions(base_url=server.base_url, retry=QUICK))
         with pytest.raises(BackendError, match="HTTP 400") as caught:
             await chat.send(ASK, sampling=Sampling(), seeds=[1], meter=Meter())
-        assert_no_key(caught.value)
-        with pytest.raises(BackendError, match="HTTP 400") as caught:
-            await EchoScorer("test", base_url=server.base_url).score(ASK, "text", top=0, meter=Meter())
         assert_no_key(caught.value)
 
 

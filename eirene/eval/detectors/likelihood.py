@@ -118,7 +118,7 @@ class GptScore:
         prompt (0 at best); the hallucination score is x / (x + 2) of x = -mean_logprob, which keeps the order.
         Sentences likewise, over their own tokens. Coverage is unscored. Given text beyond the model's context is shared
         out over several passes, and each sentence counts as it stands with the chunk that makes it likeliest.
-    Needs: a model that gives the log-probabilities of a text: a local one, or a server that echoes (`EchoScorer`).
+    Needs: a model that gives the log-probabilities of a text: one that runs here.
     Reference: Fu et al. 2023, equation 1 with equal weights; ChainPoll, section 6.3. Prompts of our own. An answer
         beyond the model's context is unscored, never cut off.
     """
