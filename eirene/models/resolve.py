@@ -8,7 +8,7 @@ from __future__ import annotations
 import math
 import os
 import re
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
@@ -25,7 +25,7 @@ from eirene.models.costs import Price
 from eirene.models.faults import diagnose
 from eirene.models.gguf.spec import PREFIX as GGUF
 from eirene.models.limits import DEFAULT_CONCURRENCY, Limiter, RetryPolicy
-from eirene.models.local.model import LocalModel, load_local
+from eirene.models.local.model import load_local
 from eirene.models.local.spec import PREFIX
 from eirene.models.redaction import NO_KEY, redacted, secrets_in_url, secrets_of
 
@@ -40,10 +40,6 @@ _KEYS = {
 }  # fmt: skip
 _OWN_SERVERS = frozenset({"openai", "anthropic"})  # whose protocols other servers speak, too
 NO_SERVER = "base_url goes with a chat model; the backend {!r} calls no server"
-_KNOWN = (
-    "provider:model for a chat model, such as openai:gpt-4o or ollama:llama3.2",
-    "hf:path-or-id[+adapter] or gguf:FILE for a model on this machine",
-)
 
 
 @dataclass(frozen=True, slots=True)
@@ -117,30 +113,6 @@ def _local_chat(name: str, options: ChatOptions) -> ChatModel:
     return chat_of(local, structured=options.structured)
 
 
-def resolve_model(
-    backend: str | BaseChatModel | ChatModel | LocalModel,
-    *,
-    options: ChatOptions | None = None,
-    known: Sequence[str] = (),
-) -> ChatModel | LocalModel:
-    """The chat model or local model behind `provider:model`, `hf:path-or-id[+adapter]`, or an object.
-
-    `known` are further names that the caller has, for the error. Raises `InputError` for a name that stands for
-    nothing and for a `base_url` with a local model; else what `resolve_chat` and `load_local` raise.
-    """
-    if isinstance(backend, (ChatModel, LocalModel)):
-        return backend
-    if isinstance(backend, str):
-        if backend.startswith(PREFIX):
-            if options is not None and options.base_url is not None:
-                raise InputError(NO_SERVER.format(backend), field="base_url")
-            return load_local(backend)
-        if not is_chat_name(backend):
-            forms = ", or ".join([*map(repr, known), *_KNOWN])
-            raise InputError(f"unknown backend {backend!r}; known: {forms}", field="backend")
-    return resolve_chat(backend, options=options)
-
-
 def chat_builder(name: str, options: ChatOptions) -> Callable[[], BaseChatModel]:
     """A function that makes the named model anew each time; the first problem shows when it is called.
 
@@ -149,7 +121,10 @@ def chat_builder(name: str, options: ChatOptions) -> Callable[[], BaseChatModel]
     """
     found = _NAME.fullmatch(name)
     if found is None:
-        raise InputError(f"a chat model is named provider:model, such as openai:gpt-4o, got {name!r}", field="backend")
+        raise InputError(
+            f"unknown backend {name!r}: a chat model is named provider:model, such as openai:gpt-4o, and a model on "
+            "this machine hf:path-or-id[+adapter] or gguf:FILE", field="backend",
+        )  # fmt: skip
     if options.base_url is not None:
         check_address(options.base_url)
     provider, model = found[1].replace("-", "_").lower(), found[2]

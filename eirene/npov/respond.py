@@ -203,13 +203,16 @@ def resolve_writer(backend: Backend, *, base_url: str | None = None, chat_option
     """
     if isinstance(backend, Writer):
         return backend
-    from eirene.models.resolve import NO_SERVER, ChatOptions, resolve_model
+    from eirene.models.local.model import load_local
+    from eirene.models.local.spec import PREFIX
+    from eirene.models.resolve import NO_SERVER, ChatOptions, resolve_chat
 
     options = ChatOptions() if chat_options is None else chat_options
     options = options if base_url is None else replace(options, base_url=base_url)
+    runs_here = isinstance(backend, str) and (backend == "embedded" or backend.startswith(PREFIX))
+    if runs_here and options.base_url is not None:
+        raise InputError(NO_SERVER.format(backend), field="base_url")
     if backend == "embedded":
-        if options.base_url is not None:
-            raise InputError(NO_SERVER.format(backend), field="base_url")
         return EmbeddedWriter()
-    model = resolve_model(backend, options=options, known=("embedded",))
-    return local_writer(model) if isinstance(model, LocalModel) else ChatWriter(model)
+    model = load_local(backend) if isinstance(backend, str) and runs_here else backend
+    return local_writer(model) if isinstance(model, LocalModel) else ChatWriter(resolve_chat(model, options=options))

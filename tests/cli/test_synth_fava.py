@@ -104,7 +104,7 @@ def test_what_cannot_be_made_is_said(run: Run, tmp_path: Path) -> None:
     assert_error(run("synth", "fava", corpus, "--out", "-"), "--offline")
     assert_error(run("synth", "fava", corpus, "--offline", "--kinds", "invented", "--out", "-"), "got invented")
     embedded = run("synth", "fava", corpus, "--backend", "embedded", "--out", tmp_path / "o")
-    assert_error(embedded, "a chat model is named provider:model")
+    assert_error(embedded, "unknown backend 'embedded'")
     assert_error(run("synth", "fava", corpus, "--backend", "openai:x", "--out", "-"), "name a file")
     with pytest.raises(InputError, match="clean must lie"):
         FavaRecipe(clean=2)

@@ -156,10 +156,10 @@ async def test_a_local_model_is_asked_in_the_same_words_and_its_endless_reply_is
     from tests.tiny_llama import make_llama
 
     model = load_local(f"hf:{make_llama(tmp_path)}")
-    meter = Meter()
-    writer = local_writer(model)
+    task, meter = WriteTask("Must it?", topic("It is so.", "It is not."), 0), Meter()
+    model.context_tokens = len(model.encode_messages(response_messages(task)[0])) + 4
     with pytest.raises(UnusableReplyError, match="cut off"):
-        await writer.write(WriteTask("Must it?", topic("It is so.", "It is not."), 0), meter=meter)
+        await local_writer(model).write(task, meter=meter)
     assert meter.total.calls == 1
     assert meter.total.input_tokens > 100
 
