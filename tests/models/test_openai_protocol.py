@@ -141,7 +141,7 @@ async def test_what_does_not_pass_is_told_apart(outcome: ScriptedReply, kind: ty
 @pytest.mark.parametrize(
     ("outcome", "kind"),
     [
-        (HttpError(400, "the prompt is too long"), RequestRefusedError),
+        (HttpError(400, "the prompt is too odd"), RequestRefusedError),
         (HttpError(403), AuthError),
         (HttpError(404, "no such model"), RequestRefusedError),
         (HttpError(429, "no credit", code="insufficient_quota"), QuotaError),

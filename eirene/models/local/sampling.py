@@ -1,8 +1,7 @@
 """Samples many continuations of one prompt from a causal language model: one prefill, one batch, a seed per sample.
 
-`generate(num_return_sequences=k)` reads the prompt k times, keeps k copies of it, copies them all at every token, and
-draws from torch's global generator. Here the prompt is read and kept once (see `prefix_cache`), and every sample draws
-from random numbers of its own. Needs the extra `local`.
+`generate(num_return_sequences=k)` reads the prompt k times and draws from torch's global generator. Here the prompt is
+read once (see `prefix_cache`), and every sample draws from random numbers of its own. Needs the extra `local`.
 """
 
 from __future__ import annotations
@@ -20,14 +19,7 @@ from transformers.cache_utils import Cache
 from eirene.core.errors import InputError, MalformedReplyError
 from eirene.core.extras import importing
 from eirene.core.signature import rng_for
-from eirene.models.local.prefix_cache import (
-    NotSharableError,
-    copied_cache,
-    first_states,
-    shared_attention,
-    shared_cache,
-    was_shared,
-)
+from eirene.models.local.prefix_cache import copied_cache, first_states
 
 if TYPE_CHECKING:
     from transformers import PreTrainedModel, PreTrainedTokenizerBase
@@ -98,9 +90,6 @@ class Constraint:
 
 _WORTH_KEEPING = 16  # tokens; to keep fewer saves nothing
 _HEAD = 256  # tokens that nearly always hold the nucleus; the whole vocabulary is sorted only where they do not
-
-# What an attention that is not ours makes of a cache that lacks the prompt: positions and lengths that do not fit.
-_NOT_SHARED = (NotSharableError, RuntimeError, ValueError, KeyError, IndexError, TypeError, AttributeError)
 
 
 @dataclass(frozen=True, slots=True)
@@ -267,22 +256,11 @@ def _sample_batch(
 
 
 class DecodingBatch:
-    """The samples of one prompt as the model goes on with them, a token each at a time.
-
-    They share the prompt's states where the model's attention allows, which its first step finds out.
-    """
+    """The samples of one prompt as the model goes on with them, a token each at a time."""
 
     def __init__(self, model: PreTrainedModel, cache: Cache, rows: int) -> None:
         self._model = model
-        self._prompt = cache
-        self._shared = shared_cache(cache, rows)
-        self._cache = copied_cache(cache, rows) if self._shared is None else self._shared
-        self._is_sure = False
-
-    @property
-    def is_shared(self) -> bool:
-        """Whether the prompt's states are kept once for all samples; known after the first step."""
-        return self._shared is not None
+        self._cache = copied_cache(cache, rows)
 
     def keep(self, rows: torch.Tensor) -> None:
         """Drops all but the given rows."""
@@ -290,22 +268,6 @@ class DecodingBatch:
 
     def forward(self, tokens: torch.Tensor) -> torch.Tensor:
         """The logits after one more token a row, (rows, vocabulary)."""
-        if self._shared is None:
-            return self._logits(tokens)
-        try:
-            with shared_attention(self._model):
-                logits = self._logits(tokens)
-        except _NOT_SHARED:
-            if self._is_sure:
-                raise
-        else:
-            if self._is_sure or was_shared(self._shared):
-                self._is_sure = True
-                return logits
-        self._shared, self._cache = None, copied_cache(self._prompt, len(tokens))
-        return self._logits(tokens)
-
-    def _logits(self, tokens: torch.Tensor) -> torch.Tensor:
         out = self._model(
             input_ids=tokens[:, None], past_key_values=self._cache, use_cache=True, **_last_only(self._model)
         )

@@ -51,8 +51,10 @@ async def test_a_critique_of_a_random_model_is_valid_in_json_and_in_lines(folder
     plain = load_local(f"hf:{folder}?layout=instruct")
     for held in (model, plain):
         samples = await draw(held)
-        assert [sample.invalid for sample in samples] == [None] * 4
-        assert all(len(sample.tags) == 2 for sample in samples)
+        # A random model may give every sentence one reason, which is no verdict; the form is kept all the same.
+        assert {sample.invalid for sample in samples} <= {None, "no verdict"}
+        assert all(len(sample.tags) == 2 for sample in samples if sample.invalid is None)
+        assert any(sample.invalid is None for sample in samples)
     assert all(sample.invalid for sample in await draw(model, structured="text"))
 
 

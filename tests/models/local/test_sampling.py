@@ -22,7 +22,7 @@ from transformers import (
 
 from eirene.core.errors import InputError, MalformedReplyError
 from eirene.core.signature import rng_for
-from eirene.models.local.sampling import DecodingBatch, LocalSampling, StoppedError, pick, prefill, sample_continuations
+from eirene.models.local.sampling import LocalSampling, StoppedError, pick, prefill, sample_continuations
 from tests.rows import each
 from tests.tiny_llama import make_llama
 
@@ -141,39 +141,32 @@ SMALL = {
     "initializer_range": 0.2,
 }
 GROUPED = {**SMALL, "intermediate_size": 64, "num_key_value_heads": 2}
-FAMILIES: dict[str, tuple[Any, dict[str, Any], bool]] = {
-    "llama": (LlamaConfig, GROUPED, True),
-    "qwen3": (Qwen3Config, {**GROUPED, "head_dim": 16}, True),
-    "gpt2": (GPT2Config, SMALL, True),
-    "one key head": (LlamaConfig, {**GROUPED, "num_key_value_heads": 1}, True),
-    "sliding windows": (MistralConfig, {**GROUPED, "sliding_window": 16}, False),
-    "windows and soft caps": (Gemma2Config, {**GROUPED, "head_dim": 8, "sliding_window": 16}, False),
-    "soft caps": (Gemma2Config, {**GROUPED, "head_dim": 8, "layer_types": ["full_attention"] * 2}, False),
+FAMILIES: dict[str, tuple[Any, dict[str, Any]]] = {
+    "llama": (LlamaConfig, GROUPED),
+    "qwen3": (Qwen3Config, {**GROUPED, "head_dim": 16}),
+    "gpt2": (GPT2Config, SMALL),
+    "one key head": (LlamaConfig, {**GROUPED, "num_key_value_heads": 1}),
+    "sliding windows": (MistralConfig, {**GROUPED, "sliding_window": 16}),
+    "windows and soft caps": (Gemma2Config, {**GROUPED, "head_dim": 8, "sliding_window": 16}),
+    "soft caps": (Gemma2Config, {**GROUPED, "head_dim": 8, "layer_types": ["full_attention"] * 2}),
     "sinks": (GptOssConfig, {**GROUPED, "head_dim": 8, "layer_types": ["full_attention"] * 2, "num_local_experts": 2,
-                             "num_experts_per_tok": 1}, False),
-    "biases in an attention of its own": (BloomConfig, {**SMALL, "n_layer": 2, "n_head": 4}, False),
+                             "num_experts_per_tok": 1}),
+    "biases in an attention of its own": (BloomConfig, {**SMALL, "n_layer": 2, "n_head": 4}),
 }  # fmt: skip
 
 
 @each("family", FAMILIES)
 def test_samples_are_those_of_teacher_forcing_whatever_the_attention(family: str) -> None:
-    """The prompt is shared where that changes nothing, and copied where the attention needs what sharing leaves out."""
-    kind, fields, is_shared = FAMILIES[family]
+    kind, fields = FAMILIES[family]
     with torch.random.fork_rng(devices=[]):
         torch.manual_seed(0)
         model: Any = cast(Any, AutoModelForCausalLM).from_config(kind(**fields))
     model.eval()
-    before = model.config._attn_implementation
     ids = drawn(model, [3, 4], max_new_tokens=30)[1]
     with torch.inference_mode():
         logits = model(torch.tensor([PROMPT + list(ids)])).logits[0, len(PROMPT) - 1 : -1]
     uniform = torch.from_numpy(rng_for(4, "tokens").random(30).astype(np.float32))
     assert pick(logits, uniform, temperature=1.0, top_p=0.9).tolist() == list(ids)
-    assert model.config._attn_implementation == before
-    with torch.inference_mode():
-        batch = DecodingBatch(model, prefill(model, PROMPT).cache, 2)
-        batch.forward(torch.tensor([1, 2]))
-    assert batch.is_shared == is_shared
 
 
 def test_sampling_stops_when_nobody_waits(llama: Any) -> None:
