@@ -98,7 +98,7 @@ def _gather(items: Sequence[Item], plan: ComparePlan, parts: Parts, folder: Path
 
 def _write(gathered: Gathered, items: Sequence[Item], folder: Path, *, title: str, plots: bool) -> dict[str, Any]:
     """The figures and what shows them: made of the rows, and so written anew each time. Returns the summary."""
-    from eirene.agent.experiments.compare_summary import errors_by_row, points, summarise
+    from eirene.agent.experiments.compare_summary import errors_by_row, summarise
     from eirene.views.comparison.page import ItemMeasure, render_comparison_page
     from eirene.views.comparison.plots import write_plots
     from eirene.views.comparison.tables import comparison_table
@@ -113,10 +113,7 @@ def _write(gathered: Gathered, items: Sequence[Item], folder: Path, *, title: st
     )
     texts = {"table.md": comparison_table(summary), "report.html": page}
 
-    def plot() -> None:
-        write_plots(summary, points(gathered.rows, gathered.judgements), folder)
-
-    write_results(folder, summary, texts, plot if plots else None)
+    write_results(folder, summary, texts, (lambda: write_plots(summary, folder)) if plots else None)
     return summary
 
 

@@ -65,11 +65,8 @@ def test_a_figure_near_zero_shows_its_side_and_zero_has_no_sign() -> None:
 
 
 def test_plots_are_written_as_png_and_svg_and_the_same_again(tmp_path: Path) -> None:
-    points = {"rouge: coverage": {"improve": [(0.5, 0.5)], "generic": [(0.5, 0.1), (0.2, 0.2)]}}
-    files = write_plots(summary(), points, tmp_path)
-    assert [f.name for f in files] == [
-        "differences.png", "differences.svg", "before-after.png", "before-after.svg", "cost-gain.png", "cost-gain.svg",
-    ]  # fmt: skip
+    files = write_plots(summary(), tmp_path)
+    assert [f.name for f in files] == ["differences.png", "differences.svg", "cost-gain.png", "cost-gain.svg"]
     assert files[0].read_bytes().startswith(b"\x89PNG")
     assert all(f.stat().st_size > 3000 for f in files)
 
@@ -77,7 +74,7 @@ def test_plots_are_written_as_png_and_svg_and_the_same_again(tmp_path: Path) -> 
 def test_there_is_no_plot_of_nothing(tmp_path: Path) -> None:
     empty = summary(change=NONE, difference=NONE)
     assert (forest(empty), cost_gain(empty)) == (None, None)
-    assert write_plots(empty, {}, tmp_path) == []
+    assert write_plots(empty, tmp_path) == []
 
 
 def test_a_difference_is_drawn_and_stands_in_a_table() -> None:

@@ -138,16 +138,6 @@ def errors_by_row(rows: Sequence[CompareRow], judgements: Judgements) -> list[tu
     return [(measure, before[:, i], after[:, i]) for i, measure in enumerate(measures)]
 
 
-def points(rows: Sequence[CompareRow], judgements: Judgements) -> dict[str, dict[str, list[tuple[float, float]]]]:
-    """Measure -> mode -> (before, after) of each row that has both: what a scatter shows."""
-    found: dict[str, dict[str, list[tuple[float, float]]]] = {}
-    for measure, before, after in errors_by_row(rows, judgements):
-        for row, x, y in zip(rows, before, after, strict=True):
-            if not np.isnan(x + y):
-                found.setdefault(measure.label, {}).setdefault(row.mode, []).append((float(x), float(y)))
-    return found
-
-
 def summarise(
     rows: Sequence[CompareRow],
     judgements: Judgements | None = None,

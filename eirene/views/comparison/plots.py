@@ -1,8 +1,8 @@
 """Plots of a comparison: intervals as inline SVG for its page, and figures by matplotlib as PNG and SVG files.
 
 The inline plot needs no package, and no style is written into an element (the pages' policy forbids it):
-`comparison/page.css` has the colours. The files need the extra `plots`: differences between modes, before against
-after, cost against gain.
+`comparison/page.css` has the colours. The files need the extra `plots`: differences between modes, cost
+against gain.
 """
 
 from __future__ import annotations
@@ -23,8 +23,6 @@ if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
 Json = Mapping[str, Any]
-Points = Mapping[str, Mapping[str, Sequence[tuple[float, float]]]]
-"""Measure -> mode -> (before, after) of each row."""
 KINDS = {"share": "Shares of the answers", "score": "Error scores", "penalty": "Penalties"}
 """The kinds of measures that have a better end, in words: those of one kind share a scale."""
 
@@ -127,20 +125,13 @@ _VERDICTS = {
     "open": ("#777d86", "o", "open, or neither better nor worse"),
 }
 """Colour, marker and words of each verdict: told apart without colour as well. An open one is hollow."""
-_SAME = 0.0005
-"""A smaller change is none: it does not show in three decimals."""
 _MARKERS = ("o", "s", "^", "D")
-_MOST_POINTS = 3000  # of a mode in a scatter: more are a blot, and a huge SVG
 
 
-def write_plots(summary: Json, points: Points, folder: Path) -> list[Path]:
+def write_plots(summary: Json, folder: Path) -> list[Path]:
     """Writes the plots there is something to show for, each as PNG and SVG, and returns the files."""
     check_matplotlib()
-    figures = {
-        "differences": forest(summary),
-        "before-after": _before_after(points, summary["modes"]),
-        "cost-gain": cost_gain(summary),
-    }
+    figures = {"differences": forest(summary), "cost-gain": cost_gain(summary)}
     return [path for name, figure in figures.items() if figure is not None for path in save(figure, folder / name)]
 
 
@@ -185,43 +176,6 @@ def _look(verdict: str) -> dict[str, Any]:
     colour, marker, _ = _VERDICTS[verdict]
     fill = "white" if verdict == "open" else colour
     return {"color": colour, "marker": marker, "markersize": 5.5, "markerfacecolor": fill}
-
-
-def _before_after(points: Points, modes: Sequence[str]) -> Figure | None:
-    """A point a row: the score before against the one after; under the line is better."""
-    shown = {name: by_mode for name, by_mode in points.items() if any(by_mode.values())}
-    if not shown:
-        return None
-    title = "Before and after: a point a row; under the line is better"
-    figure = new_figure(title, 2.9 * len(modes) + 0.6, 2.8 * len(shown) + 0.6)
-    grid = figure.subplots(len(shown), len(modes), squeeze=False)
-    for row, (name, by_mode) in enumerate(shown.items()):
-        top = max(1.0, *(max(pair) for pairs in by_mode.values() for pair in pairs))
-        for column, mode in enumerate(modes):
-            axes = grid[row, column]
-            _scatter(axes, by_mode.get(mode, ()), COLOURS[column % len(COLOURS)], top)
-            axes.set_title(mode if row == 0 else "", fontsize=9)
-        grid[row, 0].set_ylabel(f"{name}\nafter", fontsize=8)
-    for axes in grid[-1]:
-        axes.set_xlabel("before", fontsize=8)
-    return figure
-
-
-def _scatter(axes: Axes, pairs: Sequence[tuple[float, float]], colour: str, top: float) -> None:
-    axes.plot([0, top], [0, top], color="#b4b9c0", linewidth=1, zorder=0)
-    said = "unscored"
-    if pairs:
-        step = -(-len(pairs) // _MOST_POINTS)
-        x, y = zip(*pairs[::step], strict=True)
-        # Few points are drawn full; of many, the density is what is to be seen.
-        axes.scatter(x, y, s=14, alpha=max(0.15, min(0.75, 60 / len(x))), color=colour, linewidths=0)
-        better, worse = (sum(sign * (b - a) >= _SAME for a, b in pairs) for sign in (-1, 1))
-        said = f"better {better}, same {len(pairs) - better - worse}, worse {worse}"
-        said += f" ({len(x)} drawn)" if step > 1 else ""
-    axes.text(0.03, 0.98, said, transform=axes.transAxes, va="top", fontsize=7)
-    margin = 0.04 * top
-    axes.set(xlim=(-margin, top + margin), ylim=(-margin, top + 3 * margin), aspect="equal")
-    tidy(axes)
 
 
 def cost_gain(summary: Json) -> Figure | None:
