@@ -127,7 +127,7 @@ def few_warnings() -> Iterator[None]:
 
 _ROWS = "rows.jsonl"
 _MADE = ("summary.json", "table.md", "report.html", *(
-    f"{name}.{ending}" for name in ("differences", "cost-gain", "roc", "precision-recall")
+    f"{name}.{ending}" for name in ("differences", "roc", "precision-recall")
     for ending in ("png", "svg")
 ))  # fmt: skip
 

@@ -18,7 +18,7 @@ from eirene.testing.script import ScriptedRequest
 from tests.cli.run import EXAMPLES, GIVEN, Run, assert_error, write
 
 FILES = {"rows.jsonl", "summary.json", "table.md", "report.html"}
-PLOTS = {f"{name}.{kind}" for name in ("differences", "cost-gain") for kind in ("png", "svg")}
+PLOTS = {f"{name}.{kind}" for name in ("differences",) for kind in ("png", "svg")}
 
 
 def test_the_embedded_default_compares_offline_with_plots_and_report(run: Run, tmp_path: Path) -> None:

@@ -9,7 +9,7 @@ from typing import Any
 
 from rich.console import Console
 
-from eirene.views.comparison.plots import cost_gain, forest, write_plots
+from eirene.views.comparison.plots import forest, write_plots
 from eirene.views.comparison.tables import comparison_table, render_comparison, sections
 from eirene.views.tables import figure
 
@@ -66,14 +66,14 @@ def test_a_figure_near_zero_shows_its_side_and_zero_has_no_sign() -> None:
 
 def test_plots_are_written_as_png_and_svg_and_the_same_again(tmp_path: Path) -> None:
     files = write_plots(summary(), tmp_path)
-    assert [f.name for f in files] == ["differences.png", "differences.svg", "cost-gain.png", "cost-gain.svg"]
+    assert [f.name for f in files] == ["differences.png", "differences.svg"]
     assert files[0].read_bytes().startswith(b"\x89PNG")
     assert all(f.stat().st_size > 3000 for f in files)
 
 
 def test_there_is_no_plot_of_nothing(tmp_path: Path) -> None:
     empty = summary(change=NONE, difference=NONE)
-    assert (forest(empty), cost_gain(empty)) == (None, None)
+    assert forest(empty) is None
     assert write_plots(empty, tmp_path) == []
 
 
@@ -92,7 +92,6 @@ def test_a_difference_without_an_interval_is_written_and_not_drawn() -> None:
     assert section.tables[0].groups[0].rows[0][1] == "-0.400 (one item)"
     assert section.plots == ()
     assert forest(one) is None
-    assert cost_gain(one) is not None
 
 
 def test_a_terminal_of_80_columns_shows_the_gist() -> None:

@@ -1,8 +1,7 @@
 """Plots of a comparison: intervals as inline SVG for its page, and figures by matplotlib as PNG and SVG files.
 
 The inline plot needs no package, and no style is written into an element (the pages' policy forbids it):
-`comparison/page.css` has the colours. The files need the extra `plots`: differences between modes, cost
-against gain.
+`comparison/page.css` has the colours. The files need the extra `plots`: differences between modes.
 """
 
 from __future__ import annotations
@@ -16,7 +15,7 @@ from typing import TYPE_CHECKING, Any, Literal
 from markupsafe import Markup
 
 from eirene.views.facts import visible
-from eirene.views.figures import COLOURS, check_matplotlib, new_figure, panels, save, tidy
+from eirene.views.figures import check_matplotlib, new_figure, save, tidy
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -125,14 +124,13 @@ _VERDICTS = {
     "open": ("#777d86", "o", "open, or neither better nor worse"),
 }
 """Colour, marker and words of each verdict: told apart without colour as well. An open one is hollow."""
-_MARKERS = ("o", "s", "^", "D")
 
 
 def write_plots(summary: Json, folder: Path) -> list[Path]:
-    """Writes the plots there is something to show for, each as PNG and SVG, and returns the files."""
+    """Writes the plot of the differences, where there are any, as PNG and SVG, and returns the files."""
     check_matplotlib()
-    figures = {"differences": forest(summary), "cost-gain": cost_gain(summary)}
-    return [path for name, figure in figures.items() if figure is not None for path in save(figure, folder / name)]
+    figure = forest(summary)
+    return [] if figure is None else save(figure, folder / "differences")
 
 
 def forest(summary: Json) -> Figure | None:
@@ -176,46 +174,6 @@ def _look(verdict: str) -> dict[str, Any]:
     colour, marker, _ = _VERDICTS[verdict]
     fill = "white" if verdict == "open" else colour
     return {"color": colour, "marker": marker, "markersize": 5.5, "markerfacecolor": fill}
-
-
-def cost_gain(summary: Json) -> Figure | None:
-    """A point a mode: what a row cost (money where it is known and any, else seconds) against what it gained."""
-    per_mode = summary["per_mode"]
-    gains = {mode: _gains_of(found) for mode, found in per_mode.items()}
-    measures = list(dict.fromkeys(name for found in gains.values() for name in found))
-    if not measures:
-        return None
-    spent = "cost_usd" if all(f["spent"]["cost_usd"].get("value") for f in per_mode.values()) else "seconds"
-    title = "Cost against gain: means and 95 % intervals; up and left is better"
-    figure, grid = panels(title, len(measures), columns=2, size=(4.2, 3.0))
-    looks = [{"color": COLOURS[at % len(COLOURS)], "marker": _MARKERS[at % len(_MARKERS)], "label": mode}
-             for at, mode in enumerate(per_mode)]  # fmt: skip
-    for axes, name in zip(grid, measures, strict=True):
-        for look, (mode, found) in zip(looks, per_mode.items(), strict=True):
-            gain, price = gains[mode].get(name), found["spent"][spent]
-            if gain is not None and "value" in price:
-                axes.errorbar(price["value"], -gain["value"], xerr=_arms(price), yerr=_arms(gain)[::-1], capsize=3,
-                              **look)  # fmt: skip
-        axes.axhline(0, color="#575d66", linewidth=1, zorder=0)
-        axes.set_title(name, fontsize=9, loc="left")
-        axes.set_xlim(left=0)
-        axes.set_xlabel("US dollars a row" if spent == "cost_usd" else "seconds a row", fontsize=8)
-        axes.set_ylabel("gain (error before - after)", fontsize=8)
-        tidy(axes)
-    _legend(figure, looks)
-    return figure
-
-
-def _arms(found: Json) -> list[list[float]]:
-    """How far an interval reaches below its value and above it."""
-    low, high = found.get("low", found["value"]), found.get("high", found["value"])
-    return [[found["value"] - low], [high - found["value"]]]
-
-
-def _gains_of(found: Json) -> dict[str, Json]:
-    """The changes of a mode that have a figure, by the measure's label."""
-    scores = [*found["scores"].values(), *found["judged"].get("errors", {}).values()]
-    return {score["label"]: score["change"] for score in scores if "value" in score["change"]}
 
 
 def _legend(figure: Figure, looks: Sequence[dict[str, Any]]) -> None:
