@@ -168,13 +168,14 @@ def batch_line(batch: Batch, rate: float) -> str:
     """The line of a batch that makes `rate` rows a second: what there is, what it cost, what is left."""
     from eirene.views.facts import cost
 
-    statuses, rows = batch.made.statuses, batch.made.rows
+    statuses, rows = batch.totals.statuses, batch.made.rows
+    ended = sum(statuses.values())
     parts = [f"{batch.n_rows - batch.n_left:,} of {batch.n_rows:,} rows"]
     # Of many rows side by side the first to end says little: until as many have ended as were begun at once, a rate
     # would be too low by as much, and the time left too long.
     is_known = rows > max(1, len(batch.under_way))
     parts.append(f"{rate:.1f} rows/s" if is_known else "")
-    parts.append(f"{100 * statuses['accepted'] / rows:.0f} % accepted" if rows else "")
+    parts.append(f"{100 * statuses['accepted'] / ended:.0f} % accepted" if ended else "")
     parts.append(f"{statuses['failed']:,} failed" if statuses["failed"] else "")
     parts.append(cost(batch.totals.usage) if batch.totals.usage.calls else "")
     parts.append(f"{_duration(batch.n_left / rate)} left" if rate and is_known else "")

@@ -33,8 +33,8 @@ _MOST_GONE = -1.1
 _MOST_EDITS = 60
 """Edits that are judged one by one; of more only the whole is compared."""
 _SHOWN = 80
-_SAYS = 0.5
-"""Probability from which a passage is named as what an edit rests on."""
+_SAYS, _SAID_BY_NONE = 0.5, 0.2
+"""Probability from which a passage is named as what an edit rests on; under which none is said to say a sentence."""
 
 
 @dataclass(frozen=True)
@@ -196,7 +196,7 @@ class EditReasons:
 
     def _why_removed(self, old: str) -> str:
         claim = self.readings.of(old).claim
-        if claim is None or claim.supported >= _SAYS:
+        if claim is None or claim.supported >= _SAID_BY_NONE:
             return ""
         if claim.contradicted >= _SAYS and claim.evidence is not None and opposes(claim.evidence.text, old):
             return f": passage {claim.evidence.source + 1} says otherwise"

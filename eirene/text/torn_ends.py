@@ -1,4 +1,4 @@
-"""Torn ends: an English sentence whose last word cannot be its last ("They note that trams and the")."""
+"""Torn ends: an English sentence whose last word or comma cannot be its last ("They note that trams and the")."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ import re
 
 _ENDLESS = re.compile(
     r"\b(?:the|an?|and|or|nor|because|although|whereas|unless|my|our|your|their|every|than|whose)[.…!]*\s*\Z"
-    r"|\b(?:of|from|with|into|between)\s*\Z",
+    r"|\b(?:of|from|with|into|between)\s*\Z|,\s*\Z",
     re.IGNORECASE,
 )
 
