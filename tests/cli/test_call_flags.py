@@ -121,7 +121,7 @@ def test_a_dry_run_sends_nothing_leaves_no_journal_and_knows_what_is_done(run: R
         calls, left = server.calls, json.loads(run(*command, "--dry-run", "--json").out)
         assert server.calls == calls
         assert left["rows"] == {"total": 3, "done": 2, "left": 1, "looked_at": 1}
-        assert (left["estimate"]["calls"], left["estimate"]["cost_usd"]) == ([1, 3], None)
+        assert (left["estimate"]["calls"], left["estimate"]["cost_usd"]) == ([1, 6], None)
 
 
 @pytest.mark.parametrize("backend", ["openai:gpt-4o-mini", "embedded"])

@@ -211,7 +211,7 @@ def test_what_is_no_final_reply_stays_as_it_is() -> None:
 async def test_without_a_backend_the_chats_model_critiques_and_rewrites_itself() -> None:
     """As in the other wrappers, and without anything given: the model is asked, and compares draft and rewrite."""
     for is_async in [False, True]:
-        votes = ["Faulty: neither\nBetter: B"] * 2 + ["Faulty: neither\nBetter: A"] * 2  # the rewrite, second and first
+        votes = ["B"] * 3 + ["A"] * 3  # the rewrite, second and first
         models = ScriptedChatModel([*[CRITIQUE] * 3, BETTER, *votes])
         built = graph(Chat, mapping=eirene.StateMessages(), model=models, samples=3, rewrite="whole")
         state = await built.ainvoke(CHAT) if is_async else built.invoke(CHAT)
