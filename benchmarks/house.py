@@ -27,9 +27,9 @@ LIMITS = {
     "lines": 68_040,
     "modules": 401,
     "flags of all commands": 620,
-    "lines of benchmarks": 8_465,
-    "test cases": 4_016,
-    "processes that tests start": 127,
+    "lines of benchmarks": 8_100,
+    "test cases": 3_955,
+    "processes that tests start": 124,
 }
 """What `make check` allows. They only ever fall: what is added names what leaves, and a clean-up lowers them."""
 STARTERS = {"subprocess", "asyncio", "multiprocessing", "context", "pexpect"}

@@ -87,7 +87,8 @@ def test_a_command_gives_a_full_record_whatever_goes_wrong_on_the_way(
         )
         # A request whose `n` was refused is no failed attempt: it has told us something.
         assert usage["retries"] == len(FAULTS)
-        assert server.calls == replies + 1 + len(FAULTS) + (policy == "refuses")
+        # The script has no list of changes, so the whole answer is asked for next.
+        assert server.calls == replies + 2 + len(FAULTS) + (policy == "refuses")
 
 
 @pytest.mark.usefixtures("loopback")

@@ -61,7 +61,7 @@ async def test_critiques_are_one_call_and_can_be_read(gguf_file: Path, kind: str
     samples, usage = await critiques(named(gguf_file), kind=kind, count=count)
     assert sum(sample.is_valid for sample in samples) >= count - 1
     assert usage.calls == 1
-    assert usage.output_tokens >= count * 6  # of all of them: the shortest reply has more tokens than that
+    assert usage.output_tokens >= count * 4  # of all of them: the shortest reply has more tokens than that
 
 
 @pytest.mark.slow
