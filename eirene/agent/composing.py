@@ -95,16 +95,16 @@ def _best(pool: Sequence[Change], before: str, comparer: Comparer) -> list[Chang
     taken: list[Change] = []
     text = before
     for place in dict.fromkeys((c.sentence, c.action == "insert_after") for c in pool):
-        best, reached = None, 0.0
+        best, reached, better = None, 0.0, text
         for change in (c for c in pool if (c.sentence, c.action == "insert_after") == place):
             check_cancelled()
             changed = patched(before, [*taken, change])
             odds = comparer.log_odds(text, changed) if changed.strip() else None
             if odds is not None and odds > reached and not comparer.drops(before, changed):
-                best, reached = change, odds
+                best, reached, better = change, odds, changed
         if best is not None:
             taken.append(best)
-            text = patched(before, taken)
+            text = better
     return taken
 
 

@@ -13,9 +13,8 @@ from eirene.core.records import Item
 from eirene.core.usage import Meter
 from eirene.feedback_model.base import FeedbackModel, FeedbackRequest, LimitedScope, ReadsOut, Scope
 from eirene.feedback_model.finding_vote import joined_critiques, vote_on_findings
-from eirene.feedback_model.readout import critique_of_readout
 from eirene.feedback_model.sampling import DrawResult, OnSample, Says, draw_samples
-from eirene.feedback_model.vote import VoteResult, select
+from eirene.feedback_model.vote import VoteResult, critique_of_readout, select
 from eirene.text.sentences import Sentence, split_sentences
 from eirene.verification.context import ContextReader
 

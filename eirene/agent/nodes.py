@@ -15,7 +15,6 @@ from langgraph.config import get_stream_writer
 from langgraph.errors import GraphBubbleUp
 
 from eirene.agent.attempt import Attempt
-from eirene.agent.composing import composed, patch_edits
 from eirene.agent.critics import criticise, critics_of, critique_from_notes, critique_scope, selected
 from eirene.agent.evidence import dumped_evidence, feedback_seed, with_room
 from eirene.agent.record import failure
@@ -214,7 +213,9 @@ class Nodes:
         drawn = [Attempt.of(state), *Attempt.waiting(state)]
         comparer = self._comparer(self._rewrite(state, best_text(state))) if self.parts.checks else None
         waiting = drawn
-        if comparer is not None and drawn[0].scorable is not None:
+        if comparer is not None and drawn[0].scorable is not None and any(a.drawn is not None for a in drawn):
+            from eirene.agent.composing import composed  # where a language model rewrites
+
             waiting = await asyncio.to_thread(composed, drawn, state, comparer, self.settings.mode)
         best, passed = await self._checked(state, waiting.pop(0), comparer), list[Attempt]()
         while waiting and (best.scorable is None or best.comparison is not None):
@@ -230,6 +231,8 @@ class Nodes:
             return attempt
         rewrite = self._rewrite(state, attempt.scorable)
         if attempt.drawn is not None and attempt.drawn.changes:
+            from eirene.agent.composing import patch_edits
+
             told = patch_edits(rewrite.before, rewrite.written, attempt.drawn.changes)
             rewrite = replace(rewrite, edits=told)
         checks, encoder = self.parts.checks, self.parts.encoder

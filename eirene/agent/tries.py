@@ -11,7 +11,6 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
 from eirene.agent.attempt import Attempt
-from eirene.agent.composing import with_what_stays
 from eirene.agent.settings import Settings
 from eirene.agent.state import Parts, State, best_text
 from eirene.core.loop_settings import RewriteForm
@@ -71,6 +70,8 @@ class Tries:
 
 def _attempts(drafts: Sequence[DrawnText], task: RefineTask) -> list[Attempt]:
     """The drafts as attempts, each text once; why one is not worth scoring."""
+    from eirene.agent.composing import with_what_stays  # where a language model rewrites
+
     found: list[Attempt] = []
     for n, draft in enumerate((with_what_stays(draft, task) for draft in drafts), start=1):
         drawn = Drawn(

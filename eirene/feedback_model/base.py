@@ -13,6 +13,9 @@ from eirene.core.usage import Meter
 from eirene.core.verification import NumberedEvidence
 from eirene.text.sentences import Sentence
 
+LONGEST_LACK = 200
+"""Characters of what a sentence lacks: the twenty words that are asked for, with room to spare."""
+
 
 @dataclass(frozen=True, slots=True)
 class FeedbackRequest:

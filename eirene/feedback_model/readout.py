@@ -9,23 +9,19 @@ alone. Reasons are drawn for faulted sentences alone.
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from math import prod
 
-from eirene.core.critique import Critique, Sample, Tag
+from eirene.core.critique import Sample, Tag
 from eirene.core.scores import Unscored
 from eirene.core.usage import Meter
-from eirene.feedback_model.base import FeedbackRequest
+from eirene.feedback_model.base import LONGEST_LACK, FeedbackRequest
 from eirene.feedback_model.citation import resolved
-from eirene.feedback_model.request import LONGEST_LACK
 from eirene.feedback_model.sampling import Says, with_usable_votes
-from eirene.feedback_model.vote import VoteResult, tagged_sentences
 from eirene.models.chat import ChatModel, Sampling
 from eirene.models.structured import ReplyForm, json_object, object_schema, text_schema
 from eirene.models.token_choice import TokenChoice, probability
 from eirene.prompts import SHIPPED, Message, PromptSet
 from eirene.prompts.fence import one_line, shown_line
 from eirene.prompts.material import MATERIAL_PROMPT, material_of
-from eirene.text.sentences import Sentence
 
 QUESTIONS = {
     "readout_support": "The passages do not support all of it.",
@@ -116,28 +112,3 @@ async def _reasons(
     said = {n: held.get(str(n)) for n in faulted}
     ids = request.shown.ids
     return {n: resolved(one_line(own), ids) for n, own in said.items() if isinstance(own, str) and own.strip()}
-
-
-def critique_of_readout(sample: Sample, sentences: Sequence[Sentence], *, min_consistency: float = 0.0) -> VoteResult:
-    """The critique of a readout. Pure: the same sample gives the same.
-
-    Its tag consistency is the probability of just these tags, were the sentences' tags drawn independently: what the
-    share of equation 1 is of many samples. It has no reason consistency, as nothing was voted on. None is chosen for an
-    invalid sample, or where that probability is below `min_consistency`.
-    """
-    if sample.invalid is not None:
-        return VoteResult(abstained=sample.invalid)
-    own = prod(p if tag == "Incomplete" else 1.0 - p for p, tag in zip(sample.chances, sample.tags, strict=True))
-    if own < min_consistency:
-        why = f"the probability of the tags, {own:.3g}, is under the floor of {min_consistency:.3g}"
-        return VoteResult(abstained=why)
-    tagged = zip(tagged_sentences(sample, sentences), sample.chances, strict=True)
-    critique = Critique(
-        sentences=tuple(sentence.model_copy(update={"chance": chance}) for sentence, chance in tagged),
-        tag_consistency=own,
-        reason_consistency=None,
-        n_drawn=1,
-        n_valid=1,
-        n_requested=1,
-    )
-    return VoteResult(critique=critique, winner=0)

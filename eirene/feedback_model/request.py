@@ -10,7 +10,7 @@ from typing import Any
 
 from eirene.core.critique import Tag
 from eirene.core.errors import InputError
-from eirene.feedback_model.base import FeedbackRequest
+from eirene.feedback_model.base import LONGEST_LACK, FeedbackRequest
 from eirene.models.structured import ReplyForm, choice_schema, object_schema, text_schema
 from eirene.prompts import SHIPPED, Message, Prompt, PromptSet
 from eirene.prompts.fence import one_line
@@ -26,8 +26,6 @@ COMPLETENESS_PROMPTS = (CHAT_PROMPT, COMPLETENESS_JSON_PROMPT, *FAULT_PROMPTS, M
 """All that a chat model is asked for a critique of completeness in."""
 MOST_SENTENCES = 100
 """A longer answer is asked about as text: strict servers bound the size of a schema."""
-LONGEST_LACK = 200
-"""Characters of what a sentence lacks: the twenty words that are asked for, with room to spare."""
 LONGEST_REASON = 300
 """Characters of a reason: room for two sentences; a small model that has no more to say goes on all the same."""
 LONGEST_WORDS = 200

@@ -19,8 +19,7 @@ from eirene.core.critique import FeedbackNote, Sample, Tag
 from eirene.core.errors import BackendError, InputError
 from eirene.core.loop_settings import Stop, StopRule
 from eirene.core.usage import Meter
-from eirene.feedback_model.base import DrawsTogether, FeedbackModel, FeedbackRequest
-from eirene.feedback_model.request import LONGEST_LACK
+from eirene.feedback_model.base import LONGEST_LACK, DrawsTogether, FeedbackModel, FeedbackRequest
 from eirene.feedback_model.vote import check_sample, has_quorum
 from eirene.text.frames import frame_of
 from eirene.text.refusals import denies_fault

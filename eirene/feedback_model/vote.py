@@ -10,6 +10,7 @@ from collections import Counter
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from itertools import chain
+from math import prod
 
 from eirene.core.critique import Critique, Finding, Sample, Tag, TaggedSentence
 from eirene.core.errors import InputError
@@ -77,6 +78,31 @@ def select(
         stop=stop,
     )
     return VoteResult(critique=critique, winner=survivors[top])
+
+
+def critique_of_readout(sample: Sample, sentences: Sequence[Sentence], *, min_consistency: float = 0.0) -> VoteResult:
+    """The critique of a readout. Pure: the same sample gives the same.
+
+    Its tag consistency is the probability of just these tags, were the sentences' tags drawn independently: what the
+    share of equation 1 is of many samples. It has no reason consistency, as nothing was voted on. None is chosen for an
+    invalid sample, or where that probability is below `min_consistency`.
+    """
+    if sample.invalid is not None:
+        return VoteResult(abstained=sample.invalid)
+    own = prod(p if tag == "Incomplete" else 1.0 - p for p, tag in zip(sample.chances, sample.tags, strict=True))
+    if own < min_consistency:
+        why = f"the probability of the tags, {own:.3g}, is under the floor of {min_consistency:.3g}"
+        return VoteResult(abstained=why)
+    tagged = zip(tagged_sentences(sample, sentences), sample.chances, strict=True)
+    critique = Critique(
+        sentences=tuple(sentence.model_copy(update={"chance": chance}) for sentence, chance in tagged),
+        tag_consistency=own,
+        reason_consistency=None,
+        n_drawn=1,
+        n_valid=1,
+        n_requested=1,
+    )
+    return VoteResult(critique=critique, winner=0)
 
 
 def settled(samples: Sequence[Sample]) -> list[Sample]:

@@ -56,23 +56,12 @@ class Comparer:
 
         No fit tells a fragment from an answer that was freed of what nobody asked for.
         """
-        from eirene.gate.readings import PASSAGE_READINGS
-
-        try:
-            found = dict(zip(PASSAGE_READINGS, self.readings.differences(before, after)[0], strict=True))
-        except ValueError:
-            return False
-        return bool(found["length"] < _MOST_GONE and found["passages said"] <= 0.0)
+        gone, said = self._reading(before, after, "length"), self._reading(before, after, "passages said")
+        return gone < _MOST_GONE and said <= 0.0
 
     def answers(self, before: str, after: str) -> bool:
-        """Whether `after` says more of what the question asks for (reading "answer said")."""
-        from eirene.gate.readings import PASSAGE_READINGS
-
-        try:
-            found = dict(zip(PASSAGE_READINGS, self.readings.differences(before, after)[0], strict=True))
-        except ValueError:
-            return False
-        return bool(found["answer said"] > 0.0)
+        """Whether `after` says more of what the question asks for."""
+        return self._reading(before, after, "answer said") > 0.0
 
     def log_odds(self, before: str, after: str) -> float | None:
         """Log-odds that `after` is the better one; None where the texts differ in more than can be read."""
@@ -80,6 +69,15 @@ class Comparer:
             return self.fit.log_odds(*self.readings.differences(before, after))
         except ValueError:
             return None
+
+    def _reading(self, before: str, after: str, name: str) -> float:
+        """How much more of a reading `after` has; 0 where the texts differ in more than can be read."""
+        from eirene.gate.readings import PASSAGE_READINGS
+
+        try:
+            return float(self.readings.differences(before, after)[0][PASSAGE_READINGS.index(name)])
+        except ValueError:
+            return 0.0
 
 
 @dataclass(frozen=True)

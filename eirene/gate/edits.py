@@ -160,9 +160,10 @@ class _EditChecks:
         rewrite, (cleaned, characters) = self.rewrite, self._cleaned
         reasons = EditReasons(self.comparer.readings, rewrite.before, cleaned)
         edits = ComparedEdits(self.comparer, rewrite.before, self.edits, self._without)
-        gone = edits.worse(self._left())
-        against = edits.against(self._left(), gone)
-        for n in sorted(gone if against is None else self._left()):
+        standing = self._left()
+        gone = edits.worse(standing)
+        against = edits.against(standing, gone)
+        for n in sorted(gone if against is None else standing):
             self.undo[n] = None
             why = reasons.undone(self.edits[n]) if n in gone else against or ""
             self.why.setdefault(n, []).append((COMPARISON, Objection(n, why)))

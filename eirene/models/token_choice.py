@@ -8,8 +8,9 @@ from __future__ import annotations
 
 import asyncio
 import math
-from collections.abc import Sequence
+from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import dataclass
+from typing import Any, TypeVar
 
 from eirene.core.errors import PERMANENT_ERRORS, BackendError
 from eirene.core.logs import get_logger
@@ -20,6 +21,8 @@ from eirene.models.replies import ReplyToken
 from eirene.prompts import Message
 
 logger = get_logger(__name__)
+
+R = TypeVar("R")
 
 TOP = 20
 """Tokens that are asked for with their probabilities: the most that OpenAI sends."""
@@ -83,9 +86,7 @@ class TokenChoice:
                     raise
                 return Unscored(unscored=f"the call failed: {error.kind}: {error}")
 
-        # The first by itself: it finds out what the server takes, and leaves the shared beginning in its cache.
-        first = [await one(prompt) for prompt in prompts[:1]]
-        return [*first, *await asyncio.gather(*(one(prompt) for prompt in prompts[1:]))]
+        return await first_alone(one, prompts)
 
     async def ask(self, prompt: Sequence[Message], *, meter: Meter) -> float | Unscored:
         """The log-odds of one prompt, first word to second. Raises `BackendError` when no attempt succeeds."""
@@ -117,6 +118,18 @@ class TokenChoice:
             return Unscored(unscored=f"the model says {token.text.strip()[:40]!r} and none of {', '.join(self._words)}")
         left = 1.0 - math.fsum(math.exp(logprob) for logprob in sent.values())
         return Weighed(weights, max(_FLOOR, min(left, math.exp(min(sent.values())))))
+
+
+async def first_alone(ask: Callable[[Any], Awaitable[R]], prompts: Sequence[Any]) -> list[R]:
+    """What `ask` gives for each prompt, in order: the first by itself, which finds out what the server takes and leaves
+    the shared beginning in its cache, then the others together. Raises the first error when all have ended.
+    """
+    first = [await ask(prompt) for prompt in prompts[:1]]
+    rest = await asyncio.gather(*map(ask, prompts[1:]), return_exceptions=True)
+    for found in rest:
+        if isinstance(found, BaseException):
+            raise found
+    return [*first, *(found for found in rest if not isinstance(found, BaseException))]
 
 
 def _plain(text: str) -> str:

@@ -23,6 +23,7 @@ from eirene.refiners.embedded.layout import AnswerText
 from eirene.refiners.embedded.plan import Addition, Changes
 from eirene.refiners.embedded.rewrite import rewrite
 from eirene.text.edits import Edit
+from eirene.text.edits.pieces import LIST_MARKER
 from eirene.text.english import Decapitalizer
 from eirene.text.quoting import quoted
 from eirene.text.sentences import Sentence, split_sentences, without_list_markers
@@ -44,7 +45,6 @@ _LINE = re.compile(
     re.IGNORECASE | re.VERBOSE,
 )
 _NOTHING = re.compile(r"\W*(?:none|no changes?|nothing)\W*", re.IGNORECASE)
-_MARKER = re.compile(r"\A(?:[-*+•‣▪–—]|\(?\d{1,3}[.)])[ \t]+")
 _TALK = re.compile(
     r"\b(?:the|this|your|my) (?:next )?(?:answer|question|statement|sentence)\b|\bsentence \d|\?|"
     r"\bthe text (?:says|suggests|states|does)\b",
@@ -202,7 +202,7 @@ class _Patch:
         text, sentence = change.text.strip(), self.sentences.get(change.sentence)
         if sentence is not None and not sentence.text.startswith(f"{sentence.n}. "):
             text = text.removeprefix(f"{sentence.n}. ")
-        text = without_list_markers(_MARKER.sub("", text, count=1))
+        text = without_list_markers(text[found.end() if (found := LIST_MARKER.match(text)) else 0 :])
         text = re.sub(" *⏎ *", "\n", text).replace("\r\n", "\n")
         text = text.replace("\n", "\r\n") if "\r\n" in self.task.answer else text
         is_other = sentence is not None and self._loses(change) and not self._is_part(change)

@@ -18,7 +18,8 @@ from eirene.core.records import Item
 from eirene.core.usage import Meter
 from eirene.feedback_model.base import FeedbackRequest
 from eirene.feedback_model.model import ChatFeedback
-from eirene.feedback_model.readout import chances_of, critique_of_readout, sample_of_chances
+from eirene.feedback_model.readout import chances_of, sample_of_chances
+from eirene.feedback_model.vote import critique_of_readout
 from eirene.models.limits import RetryPolicy
 from eirene.models.resolve import ChatOptions, resolve_chat
 from eirene.testing.loopback import LoopbackServer

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 
 from eirene.core.critique import Sample, incomplete_shares
-from eirene.feedback_model.request import LONGEST_LACK
+from eirene.feedback_model.base import LONGEST_LACK
 from eirene.feedback_model.sampling import asks_for_what_is_said, breaks_off, should_stop, with_usable_votes
 from eirene.feedback_model.vote import select, settled
 from eirene.models.verifier.runtime import shipped_verifier

@@ -17,7 +17,7 @@ from eirene.eval.detectors.chainpoll import ChainPoll, Question
 from eirene.eval.detectors.judge import Section, fenced, given_sections, is_given, question_sections
 from eirene.eval.registry import build_detector, detector
 from eirene.eval.resources import Resources
-from eirene.models.token_choice import TokenChoice, probability
+from eirene.models.token_choice import TokenChoice, first_alone, probability
 from eirene.prompts import SHIPPED, Message, PromptSet
 from eirene.prompts.fence import shown_line
 from eirene.prompts.history import HISTORY_PROMPT
@@ -123,13 +123,7 @@ class TokenJudge:
                 messages, lambda: self._choice.ask(messages, meter=meter), worth=lambda o: isinstance(o, float)
             )
 
-        # The first by itself: it finds out what the server takes, and leaves the shared beginning in its cache.
-        first = [await one(messages) for messages in prompts[:1]]
-        rest = await asyncio.gather(*(one(messages) for messages in prompts[1:]), return_exceptions=True)
-        for found in rest:
-            if isinstance(found, BaseException):
-                raise found
-        return [*first, *(found for found in rest if not isinstance(found, BaseException))]
+        return await first_alone(one, prompts)
 
 
 def question_of(case: Case) -> Question:

@@ -16,6 +16,7 @@ from itertools import pairwise
 from eirene.gate.checks.base import EditCase, Objection
 from eirene.gate.checks.places import quoted
 from eirene.text.edits import SentenceEdit
+from eirene.text.edits.pieces import LIST_MARKER
 from eirene.text.form import is_form
 from eirene.text.leaning import announced, is_part, refers
 from eirene.text.sentences import split_sentences
@@ -25,7 +26,7 @@ from eirene.text.words import lower_words
 _LONGEST = 50_000
 """Characters of a piece that is read as data or code."""
 _OPENING_LINE = re.compile(r"\A[`~]{3,}[^\n]*\n|\n[ \t]*[`~]{3,}\s*\Z")
-_ITEM = re.compile(r"[ \t]*(?:[-*+•][ \t]|\(?\d{1,2}[.)][ \t]|#{1,6}[ \t]|\*\*[^*\n]+\*\*:?[ \t]*$)", re.MULTILINE)
+_BOLD_LINE = re.compile(r"\*\*[^*\n]+\*\*:?[ \t]*$")
 _LIST_ASKED = re.compile(r"\b(?:lists?|listed|bullets?|bulleted|steps?|tables?|outline|enumerate)\b", re.IGNORECASE)
 _PAIRS = re.compile(
     r"(?P<tag><(?P<end>/?)(?P<name>[A-Za-z][\w:.-]{0,40})(?:\s[^<>]{0,500})?(?<!/)>)"
@@ -159,13 +160,19 @@ def _structure(case: EditCase) -> Iterator[Objection]:
 
 def _layout(case: EditCase) -> Iterator[Objection]:
     """Items of a list and headings in an answer that has none: what of them stays hangs between its sentences."""
-    if _LIST_ASKED.search(case.question) or any(map(_ITEM.match, case.before.splitlines())):
+    if _LIST_ASKED.search(case.question) or any(map(_is_item, case.before.splitlines())):
         return
     for n, edit in case.changed():
         if edit.after is not None:
             start = case.after.rfind("\n", 0, edit.after[0]) + 1
-            if any(map(_ITEM.match, case.after[start : edit.after[1]].splitlines())):
+            if any(map(_is_item, case.after[start : edit.after[1]].splitlines())):
                 yield Objection(n, "a list or a heading in an answer that has none")
+
+
+def _is_item(line: str) -> bool:
+    """Whether a line is an item of a list or a heading."""
+    said = line.lstrip(" \t")
+    return bool(LIST_MARKER.match(said) or _BOLD_LINE.match(said))
 
 
 def _breaks(old: str, new: str) -> bool:

@@ -15,7 +15,7 @@ import time
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field, replace
-from typing import Any, TypeVar
+from typing import Any, Literal, TypeVar
 
 from langchain_core.callbacks import AsyncCallbackManagerForLLMRun, CallbackManagerForLLMRun
 from langchain_core.language_models import BaseChatModel
@@ -24,6 +24,7 @@ from langchain_core.messages.ai import UsageMetadata
 from langchain_core.outputs import ChatGeneration, ChatResult
 from pydantic import PrivateAttr
 
+from eirene.core.concurrency import run_blocking
 from eirene.core.errors import BackendError, InputError, MalformedReplyError, TooLongError
 from eirene.core.extras import importing
 from eirene.core.logs import get_logger
@@ -46,7 +47,7 @@ from eirene.prompts import Message
 
 logger = get_logger(__name__)
 
-_ROLES = {"system": "system", "human": "user", "ai": "assistant"}
+ROLES: Mapping[str, Literal["system", "user", "assistant"]] = {"system": "system", "human": "user", "ai": "assistant"}
 
 
 @dataclass(slots=True)
@@ -172,6 +173,15 @@ class ChatInProcess(BaseChatModel):
     def _identifying_params(self) -> dict[str, Any]:
         return {"model": self.model, "digest": self.digest}
 
+    def _generate(
+        self,
+        messages: list[BaseMessage],
+        stop: list[str] | None = None,
+        run_manager: CallbackManagerForLLMRun | None = None,
+        **kwargs: Any,
+    ) -> ChatResult:
+        return run_blocking(lambda: self._agenerate(messages, stop, **kwargs), name=self._llm_type)
+
 
 def chat_result(messages: Iterable[AIMessage], tokens: Tokens) -> ChatResult:
     """What LangChain makes of replies; the usage of the whole request stands on each of them, as OpenAI's does."""
@@ -211,16 +221,6 @@ class ChatGguf(ChatInProcess):
     def _llm_type(self) -> str:
         return "gguf"
 
-    def _generate(
-        self,
-        messages: list[BaseMessage],
-        stop: list[str] | None = None,
-        run_manager: CallbackManagerForLLMRun | None = None,
-        **kwargs: Any,
-    ) -> ChatResult:
-        never = threading.Event()
-        return _result([self._engine.submit(body, never)() for body in self._bodies(messages, stop)])
-
     async def _agenerate(
         self,
         messages: list[BaseMessage],
@@ -244,7 +244,7 @@ class ChatGguf(ChatInProcess):
         prompt = sum(len(str(m.text).encode()) for m in messages) // 2
         at_once = max(1, min(SLOTS, (self._engine.context - prompt) // longest))
         fields = {
-            "messages": [{"role": _ROLES.get(m.type, m.type), "content": str(m.text)} for m in messages],
+            "messages": [{"role": ROLES.get(m.type, m.type), "content": str(m.text)} for m in messages],
             "temperature": self.temperature,
             "top_p": self.top_p,
             "stop": stop,

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from typing import Any
 
-from langchain_core.callbacks import AsyncCallbackManagerForLLMRun, CallbackManagerForLLMRun
+from langchain_core.callbacks import AsyncCallbackManagerForLLMRun
 from langchain_core.messages import AIMessage, BaseMessage
 from langchain_core.outputs import ChatResult
 from pydantic import PrivateAttr
@@ -14,13 +14,12 @@ from eirene.core.loop_settings import Structured
 from eirene.core.usage import Meter
 from eirene.models.chat import ChatModel
 from eirene.models.costs import Price
-from eirene.models.gguf.chat import ChatInProcess, chat_result
+from eirene.models.gguf.chat import ROLES, ChatInProcess, chat_result
 from eirene.models.local.model import LocalModel
 from eirene.models.replies import Reply, Tokens
 from eirene.models.structured import ReplyForm
 from eirene.prompts import Message
 
-_ROLES: Any = {"system": "system", "human": "user", "ai": "assistant"}
 _TOKENS = 1024
 
 
@@ -47,15 +46,6 @@ class ChatLocal(ChatInProcess):
     def _llm_type(self) -> str:
         return "hf"
 
-    def _generate(
-        self,
-        messages: list[BaseMessage],
-        stop: list[str] | None = None,
-        run_manager: CallbackManagerForLLMRun | None = None,
-        **kwargs: Any,
-    ) -> ChatResult:
-        raise NotImplementedError("a local model is asked by `ainvoke`")
-
     async def _agenerate(
         self,
         messages: list[BaseMessage],
@@ -63,7 +53,7 @@ class ChatLocal(ChatInProcess):
         run_manager: AsyncCallbackManagerForLLMRun | None = None,
         **kwargs: Any,
     ) -> ChatResult:
-        ids = self._local.encode_messages([Message(_ROLES[m.type], str(m.text)) for m in messages])
+        ids = self._local.encode_messages([Message(ROLES[m.type], str(m.text)) for m in messages])
         meter, found = Meter(), None
         if self.top_logprobs and self.max_tokens == 1:
             found = await self._local.next_tokens(ids, top=self.top_logprobs, meter=meter)

@@ -138,6 +138,8 @@ def forest(summary: Json) -> Figure | None:
 
     Panels of one column share their scale, so that a longer bar is a larger difference wherever it stands.
     """
+    from matplotlib.lines import Line2D
+
     kinds = [kind for kind in KINDS if any(drawn(pair, kind) for pair in summary["pairs"])]
     pairs = [pair for pair in summary["pairs"] if any(drawn(pair, kind) for kind in kinds)]
     if not pairs:
@@ -153,7 +155,8 @@ def forest(summary: Json) -> Figure | None:
     for axes, pair in zip(grid[:, 0], pairs, strict=True):
         axes.set_title(f"{pair['a']} minus {pair['b']}", fontsize=9, loc="left")
     looks = [{**_look(verdict), "linewidth": 2, "label": said} for verdict, (_, _, said) in _VERDICTS.items()]
-    _legend(figure, looks)
+    handles = [Line2D([], [], **look) for look in looks]
+    figure.legend(handles=handles, loc="outside lower center", ncols=len(looks), fontsize=8, frameon=False)
     return figure
 
 
@@ -174,11 +177,3 @@ def _look(verdict: str) -> dict[str, Any]:
     colour, marker, _ = _VERDICTS[verdict]
     fill = "white" if verdict == "open" else colour
     return {"color": colour, "marker": marker, "markersize": 5.5, "markerfacecolor": fill}
-
-
-def _legend(figure: Figure, looks: Sequence[dict[str, Any]]) -> None:
-    """Below everything, where it covers nothing."""
-    from matplotlib.lines import Line2D
-
-    handles = [Line2D([], [], **look) for look in looks]
-    figure.legend(handles=handles, loc="outside lower center", ncols=len(looks), fontsize=8, frameon=False)
