@@ -106,7 +106,10 @@ def test_warnings_of_workers_reach_the_log_of_this_process(
     capfd: pytest.CaptureFixture[str],
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    """Each once, with the wording that makes them one kind; nothing goes past the log."""
+    """Each once, with the wording that makes them one kind; nothing goes past the log.
+
+    A worker that is still starting when the last row is done is let go, and says nothing: one of two has to speak.
+    """
     monkeypatch.setattr(logging.getLogger(), "handlers", [caplog.handler])  # whatever an earlier test has left there
 
     async def collect() -> int:
@@ -119,7 +122,8 @@ def test_warnings_of_workers_reach_the_log_of_this_process(
     assert {record.msg for record in told} == {"the parts are old", "the question %r is odd"}
     assert told[0].msg == "the parts are old"  # when they are made, and not with the first rows
     questions = [f"the question 'warn {c}' is odd" for c in "acd"]
-    assert sorted(record.getMessage() for record in told) == ["the parts are old"] * 2 + questions
+    assert sorted({record.getMessage() for record in told}) == ["the parts are old", *questions]
+    assert len(told) - len(questions) in (1, 2)  # no question is told twice
     assert "odd" not in capfd.readouterr().err
 
 
