@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 from eirene.agent.settings import MOST_BY_DEFAULT
 from eirene.agent.state import Parts
 from eirene.core.errors import InputError
-from eirene.core.loop_settings import Structured
+from eirene.core.loop_settings import Readout, Structured
 from eirene.core.validation import described
 from eirene.models.encoder.runtime import shipped_encoder
 from eirene.models.limits import DEFAULT_CONCURRENCY, Limiter
@@ -155,6 +155,7 @@ def _chat(model: str | BaseChatModel, options: BackendOptions, own: PromptSet) -
         asked=[],
         pairwise=ChatPairwise(chat, prompts=own),
         is_here=digest is not None,
+        readout="vote" if digest is None else "probabilities",
     )
 
 
@@ -184,6 +185,7 @@ def _local(named: str | LocalModel, options: _DrawnWith) -> Parts:
         asked=[INSTRUCT_PROMPT],
         pairwise=ChatPairwise(chat_of(model), prompts=own),
         is_here=True,
+        readout="vote",  # such a model may have been trained to tag whole answers
     )
 
 
@@ -196,6 +198,7 @@ def _model_parts(
     asked: Sequence[str],
     pairwise: PairwiseJudge,
     is_here: bool,
+    readout: Readout,
 ) -> Parts:
     """The parts of one model that critiques (`asked`: in further prompts), rewrites, finds hallucinations, compares."""
     from eirene.eval.pairwise import PAIRWISE_PROMPT
@@ -217,6 +220,7 @@ def _model_parts(
         pairwise=pairwise,
         candidates=MOST_BY_DEFAULT if is_here else 1,
         rewrite="sentences" if is_here else "patch",
+        readout=readout,
         hallucination_model=hallucination,
         hallucination_version=_hallucination_prompt(own),
         encoder=encoder,

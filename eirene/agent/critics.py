@@ -8,7 +8,7 @@ from eirene.agent.settings import Settings
 from eirene.agent.state import Parts, State, best_text, load_samples
 from eirene.core.critique import CriticKind, Critique, Sample, TaggedSentence
 from eirene.core.errors import InputError
-from eirene.core.loop_settings import StopRule
+from eirene.core.loop_settings import Readout, StopRule
 from eirene.core.records import Item
 from eirene.core.usage import Meter
 from eirene.feedback_model.base import FeedbackModel, FeedbackRequest, LimitedScope, ReadsOut, Scope
@@ -19,6 +19,11 @@ from eirene.text.sentences import Sentence, split_sentences
 from eirene.verification.context import ContextReader
 
 
+def readout_of(parts: Parts, settings: Settings) -> Readout:
+    """What critiques of completeness are read from."""
+    return parts.readout if settings.critic_readout == "auto" else settings.critic_readout
+
+
 def critics_of(parts: Parts, settings: Settings) -> list[tuple[CriticKind, FeedbackModel]]:
     """The critics that a run asks, in the order in which their samples stand in the record.
 
@@ -27,7 +32,7 @@ def critics_of(parts: Parts, settings: Settings) -> list[tuple[CriticKind, Feedb
     """
     found: list[tuple[CriticKind, FeedbackModel]] = []
     if settings.critic != "hallucination":
-        if settings.critic_readout == "probabilities" and not isinstance(parts.feedback_model, ReadsOut):
+        if readout_of(parts, settings) == "probabilities" and not isinstance(parts.feedback_model, ReadsOut):
             raise InputError(
                 f"the critic of {parts.backend!r} gives no probabilities; take critic_readout vote, or a model such as "
                 "gguf:FILE that does",
@@ -57,7 +62,7 @@ async def criticise(
 ) -> DrawResult:
     """What a critic of `critics_of` says of an answer: the samples of a vote, or a readout as the one sample."""
     says = None if parts.verifier is None else _says(ContextReader(parts.verifier, [request.answer]))
-    if kind == "completeness" and settings.critic_readout == "probabilities":
+    if kind == "completeness" and readout_of(parts, settings) == "probabilities":
         assert isinstance(critic, ReadsOut)
         sample = await critic.read_out(request, meter=meter, says=says)
         if on_sample is not None:
@@ -79,11 +84,12 @@ def _says(reader: ContextReader) -> Says:
     return lambda statement: reader.read([statement], values=False)[0].supported
 
 
-def selected(state: State, settings: Settings) -> VoteResult:
+def selected(state: State, parts: Parts, settings: Settings) -> VoteResult:
     """The critique that the samples in a state give of its best text."""
     return chosen_critique(
         load_samples(state),
         split_sentences(best_text(state)),
+        parts=parts,
         settings=settings,
         early_stop=state.get("early_stop", False),
         stop=state.get("stop"),
@@ -94,6 +100,7 @@ def chosen_critique(
     samples: Sequence[Sample],
     sentences: Sequence[Sentence],
     *,
+    parts: Parts,
     settings: Settings,
     early_stop: bool,
     stop: StopRule | None,
@@ -104,7 +111,7 @@ def chosen_critique(
     others = [s for s in samples if s.critic == "hallucination"]
 
     def first() -> VoteResult:
-        if settings.critic_readout == "probabilities":
+        if readout_of(parts, settings) == "probabilities":
             return critique_of_readout(tagged[0], sentences, min_consistency=floor)
         return select(tagged, sentences, early_stop=early_stop, stop=stop, n_requested=n, min_consistency=floor)
 

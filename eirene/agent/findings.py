@@ -38,9 +38,10 @@ def with_findings(parts: Parts, settings: Settings) -> Parts:
     The scores that are there already look at whole sentences; a date put right moves them by nothing. Parts that have
     it, and runs without a vote or with the critic of completeness alone, stay as they are.
     """
+    if settings.mode in VOTED_MODES:
+        critics_of(parts, settings)  # raises where there is none, before any row is begun
     if settings.critic == "completeness" or settings.mode not in VOTED_MODES or FINDINGS in parts.judges:
         return parts
-    critics_of(parts, settings)  # raises where there is none
     critic = parts.hallucination_model
     assert critic is not None
     detector = FindingsDetector(

@@ -15,7 +15,7 @@ from langgraph.config import get_stream_writer
 from langgraph.errors import GraphBubbleUp
 
 from eirene.agent.attempt import Attempt
-from eirene.agent.critics import criticise, critics_of, critique_from_notes, critique_scope, selected
+from eirene.agent.critics import criticise, critics_of, critique_from_notes, critique_scope, readout_of, selected
 from eirene.agent.evidence import dumped_evidence, feedback_seed, with_room
 from eirene.agent.record import failure
 from eirene.agent.rejections import describe_undone, rejections, undone_before, why_kept
@@ -124,7 +124,7 @@ class Nodes:
         sentences = await off_loop(lambda: split_sentences(best), characters=len(best))
         critics = critics_of(self.parts, self.settings)
         asked = {kind: self.settings.samples for kind, _ in critics}
-        if self.settings.critic_readout == "probabilities" and "completeness" in asked:
+        if readout_of(self.parts, self.settings) == "probabilities" and "completeness" in asked:
             asked["completeness"] = 1
         total = sum(asked.values())
         samples: list[Sample] = []
@@ -163,7 +163,9 @@ class Nodes:
         if self.settings.mode == "human":
             critique = critique_from_notes(item_of(state), split_sentences(best_text(state)), needed=not self.review)
         else:
-            selection = await off_loop(lambda: selected(state, self.settings), characters=len(best_text(state)))
+            selection = await off_loop(
+                lambda: selected(state, self.parts, self.settings), characters=len(best_text(state))
+            )
             if selection.critique is None:
                 self.emit(state, "select_critique", "critique", text=f"abstained: {selection.abstained}")
                 return ended(state, "abstained", selection.abstained or "no usable critique")

@@ -8,6 +8,7 @@ from typing import Any, cast
 from langgraph.types import Overwrite
 
 from eirene.agent.attempt import Attempt
+from eirene.agent.critics import readout_of
 from eirene.agent.findings import with_findings
 from eirene.agent.settings import Settings
 from eirene.agent.state import Json, Parts, State, load_scores
@@ -90,7 +91,7 @@ def run_signature(parts: Parts, settings: Settings, item: Item | None = None) ->
         removal=settings.removal if settings.mode == "edit" and settings.removal != "remove" else None,
         n=settings.samples if votes else None,
         select=_SELECTS[settings.critic] if votes else None,
-        readout=settings.critic_readout if votes and settings.critic_readout != "vote" else None,
+        readout="probabilities" if votes and readout_of(parts, settings) == "probabilities" else None,
         evidence=settings.evidence if parts.shows_evidence else None,
         stop=settings.stop if votes else None,
         min=settings.min_consistency if votes and settings.min_consistency else None,

@@ -55,7 +55,7 @@ class SettingKeywords(TypedDict, total=False):
     when_gain_unmeasured: Literal["accept", "keep"]
     judge_risk: float
     critic: Critic
-    critic_readout: Literal["vote", "probabilities"]
+    critic_readout: Literal["auto", "vote", "probabilities"]
     removal: Literal["remove", "mark"]
     deadline_s: float
     seed: int

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Annotated, Any, Literal, NotRequired, TypedDict
 
 from eirene.core.critique import Critique, Sample
-from eirene.core.loop_settings import RewriteForm, StopRule
+from eirene.core.loop_settings import Readout, RewriteForm, StopRule
 from eirene.core.records import Item
 from eirene.core.scores import Scores
 from eirene.core.usage import Usage
@@ -78,8 +78,9 @@ class Parts:
     those of the gate, each of which may object to an edit; `encoder` is what they compare sentences with, by default
     the one that ships; `verifier` reads edits against given text: the shipped one in every backend, None to do without.
     `gate_calibration`: what the gate's threshold with passages stands on, by default what ships. `shows_evidence`:
-    critic or refiner is a language model, for which sentences of the passages are looked up. `candidates` and
-    `rewrite`: how many rewrites the refiner is asked for at once, and in which form, where the settings do not say.
+    critic or refiner is a language model, for which sentences of the passages are looked up. `candidates`, `rewrite`
+    and `readout`: how many rewrites the refiner is asked for at once, in which form, and what critiques are read from,
+    where the settings do not say.
     """
 
     backend: str
@@ -99,6 +100,7 @@ class Parts:
     shows_evidence: bool = True
     candidates: int = 1
     rewrite: RewriteForm = "patch"
+    readout: Readout = "vote"
 
     def deciding(self, scores: Mapping[str, Scores]) -> dict[str, Scores]:
         """The scores by which the gate decides."""

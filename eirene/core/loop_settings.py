@@ -21,6 +21,7 @@ Stop = Literal["auto", "none", "exact", "beta"]
 Structured = Literal["auto", "schema", "text"]
 """How replies are asked for: by JSON schema while the server takes it, by schema or not at all, or as text."""
 Readout = Literal["vote", "probabilities"]
+"""What a critique is read from: samples that vote, or a model's probabilities of a yes or no for each sentence."""
 Critic = Literal["completeness", "hallucination", "both"]
 RewriteForm = Literal["patch", "sentences", "whole"]
 """What a model writes: changes to numbered sentences, each faulty sentence by itself, or the whole answer."""
@@ -138,12 +139,12 @@ class LoopSettings:
         Setting("What critiques look for; mode edit takes hallucination (six kinds, with edits) or both."),
     ] = "completeness"
     critic_readout: Annotated[
-        Readout,
+        Literal["auto", "vote", "probabilities"],
         Setting(
             "What decides on a sentence: the vote of samples, or the probabilities of a yes or no for each sentence, "
-            "for models that give them."
+            "for models that give them (auto: probabilities of a gguf: model, else the vote)."
         ),
-    ] = "vote"
+    ] = "auto"
     removal: Annotated[
         Literal["remove", "mark"],
         Setting("In mode edit: remove faulty text that has no replacement, or mark it in brackets."),

@@ -94,13 +94,15 @@ def _sentence(sentence: TaggedSentence, cast: tuple[Vote, ...], scores: str) -> 
         gaps=verdict.gaps,
         votes_for_gap=verdict.votes_for_gap,
         cells="".join(_CELL[vote] for vote in cast[:MOST_CELLS]),
-        counted=_counted(cast, "miss it" if verdict.votes_for_gap else "find a fault") if cast else "",
+        counted=_counted(sentence, cast, "miss it" if verdict.votes_for_gap else "find a fault") if cast else "",
         scores=scores,
         spans=marked_spans(sentence),
     )
 
 
-def _counted(cast: tuple[Vote, ...], what: str) -> str:
+def _counted(sentence: TaggedSentence, cast: tuple[Vote, ...], what: str) -> str:
+    if sentence.chance is not None:
+        return f"faulty with probability {sentence.chance:.2f}, by the model"
     text = f"{cast.count('incomplete')} of {len(cast):,} critiques {what}"
     if "invalid" in cast:
         text += f", {cast.count('invalid')} not valid"

@@ -96,11 +96,14 @@ async def test_a_cancelled_request_ends_soon_and_the_next_is_answered(gguf_file:
 
 
 def test_refine_keeps_the_original_or_says_what_it_accepted(gguf_file: Path) -> None:
-    record = eirene.refine(ITEM, backend=named(gguf_file), samples=5, max_rounds=1, judge_risk=0)
-    assert record.status in {"accepted", "kept", "complete", "abstained"}, record.why
-    assert record.original == ITEM.answer
-    assert record.rounds[0].critique is not None
-    assert record.rounds[0].critique.n_valid == 5
+    samples = {"auto": 1, "vote": 5}
+    for readout, n in samples.items():
+        options = eirene.Settings.of(critic_readout=readout, samples=5, max_rounds=1, judge_risk=0)
+        record = eirene.refine(ITEM, backend=named(gguf_file), settings=options)
+        assert record.status in {"accepted", "kept", "complete", "abstained"}, record.why
+        assert record.original == ITEM.answer
+        assert len(record.rounds[0].samples) == n
+        assert ("readout:probabilities" in record.signature) == (readout == "auto")
     assert record.usage.cost_usd == 0.0
 
 

@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from eirene.agent.critics import critics_of, critique_from_notes
+from eirene.agent.critics import critics_of, critique_from_notes, readout_of
 from eirene.agent.evidence import first_request
 from eirene.agent.settings import Settings
 from eirene.agent.state import Parts
@@ -107,7 +107,7 @@ def of_loop(item: Item, parts: Parts, settings: Settings, count: Count) -> Numbe
                 # A text that was accepted is voted on anew; the hallucination critic judges every rewrite as well.
                 again = rounds(settings) if settings.after_accept == "continue" or kind == "hallucination" else 0
                 request = first_request(kind, item, parts, settings)
-                if kind == "completeness" and settings.critic_readout == "probabilities":
+                if kind == "completeness" and readout_of(parts, settings) == "probabilities":
                     once = _readout(critic, request, count)
                     once[1] *= 1 + again * REWRITE[1]
                     total += once

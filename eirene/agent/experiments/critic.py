@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from eirene.agent.batch.rows import MadeRows, RowJournal, RowKind
-from eirene.agent.critics import chosen_critique, criticise, critics_of
+from eirene.agent.critics import chosen_critique, criticise, critics_of, readout_of
 from eirene.agent.evidence import first_request
 from eirene.agent.run import SettingsLike, make_settings
 from eirene.agent.settings import Settings
@@ -99,7 +99,9 @@ async def _criticised(
         raise
     except EireneError as error:
         return f"{error.kind}: {error}"
-    return samples, chosen_critique(samples, case.sentences, settings=settings, early_stop=early_stop, stop=stop)
+    return samples, chosen_critique(
+        samples, case.sentences, parts=parts, settings=settings, early_stop=early_stop, stop=stop
+    )
 
 
 def _key(case: Annotated | FeedbackCase, line: str, *labels: object) -> str:
@@ -276,7 +278,7 @@ def evaluation_signature(parts: Parts, settings: Settings) -> str:
 
     return signature(
         n=settings.samples,
-        select="probabilities" if settings.critic_readout == "probabilities" else "tag+reason",
+        select="probabilities" if readout_of(parts, settings) == "probabilities" else "tag+reason",
         stop=settings.stop,
         evidence=settings.evidence,
         min=settings.min_consistency or None,
