@@ -21,10 +21,11 @@ from verifier_data import parts
 from eirene.agent.experiments.detectors import acalibrate
 from eirene.core.signature import signature
 from eirene.eval.calibration_fit import CalibrationPlan
-from eirene.eval.datasets import Labelled, read_labelled
+from eirene.eval.datasets import Labelled
 from eirene.eval.registry import build_detectors
 from eirene.eval.resources import Resources
 from eirene.views.detectors import fit_verdict, fitted_on, loss_rows
+from recipes.labelled import read_set
 
 SETS = {
     "ragtruth": ("RAGTruth (kept aside, run once)", "ragtruth_subset/responses.jsonl"),
@@ -53,7 +54,7 @@ def main() -> None:
 def section(data: Path, name: str, rows: Path, plan: CalibrationPlan) -> Iterator[str]:
     """The tables of one set: all answers without the verifier, and those that it was not trained on with it."""
     title, file = SETS[name]
-    cases = read_labelled(str(data / file)).cases
+    cases = read_set(str(data / file)).cases
     yield from tables(title, cases, PLAIN, rows / name, plan)
     if name != "npov":
         trained = {case.cluster for case in parts(data, name)["train"]}

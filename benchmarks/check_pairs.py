@@ -22,9 +22,9 @@ from eirene.agent.check.baseline import compare
 from eirene.agent.check.rows import RowMeasure
 from eirene.core.quality import QualityRow
 from eirene.eval.datasets.base import Labelled
-from eirene.eval.datasets.labelled import read_labelled
 from eirene.eval.registry import build_detectors
 from eirene.eval.resources import Resources
+from recipes.labelled import read_set
 
 Marked = tuple[QualityRow, bool]
 
@@ -54,10 +54,10 @@ def main() -> None:
     arguments.add_argument("--tolerances", default="0.02,0.1,0.2,0.3")
     told = arguments.parse_args()
     aside = {case.cluster for case in parts(told.data, "ragtruth")["report"]}
-    ragtruth = read_labelled(str(told.data / ANSWERS["ragtruth"]))
+    ragtruth = read_set(str(told.data / ANSWERS["ragtruth"]))
     sets = {
         "RAGTruth": [case for case in ragtruth.cases if case.item.context and case.cluster in aside],
-        "Perspectrum": list(read_labelled(str(told.data / "npov_perspectrum/cases_dev.jsonl")).cases),
+        "Perspectrum": list(read_set(str(told.data / "npov_perspectrum/cases_dev.jsonl")).cases),
     }
     for name, cases in sets.items():
         for detector in ("verifier", "alignment"):

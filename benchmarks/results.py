@@ -21,11 +21,11 @@ from harness import arguments, write_json, write_page
 from results_page import tables
 
 from eirene.agent.experiments.detectors import EvaluateOptions, aevaluate_detectors, summarise
-from eirene.eval.datasets import read_labelled
 from eirene.eval.metrics.detectors import EvaluationPlan
 from eirene.eval.registry import DETECTORS, build_detectors
 from eirene.eval.resources import Resources
 from eirene.views.detectors import evaluation_table
+from recipes.labelled import read_set
 
 PAGE = Path(__file__).parent / "results" / "detectors.md"
 DRAWS, SEED = 2000, 0
@@ -79,7 +79,7 @@ SETS = (
 
 def measured(chosen: Set, data: Path, rows: Path) -> dict[str, Any]:
     """The summary of a set, its rows and whole tables in a folder of its own."""
-    found = read_labelled(str(data / chosen.file))
+    found = read_set(str(data / chosen.file))
     folder = rows / Path(chosen.file).parent.name / Path(chosen.file).stem
     folder.mkdir(parents=True, exist_ok=True)
     given = Resources(seed=SEED)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from itertools import chain
 from pathlib import Path
@@ -103,17 +103,10 @@ def _slices(meta: Mapping[str, Any]) -> dict[str, tuple[str, ...]]:
 
 _SYNTHETIC = "has_hallucination,has_coverage_error,arguments,sentences"
 FORMS: tuple[Form, ...] = (
-    Form("NPOV answers", "query,response,pro_arguments,con_arguments,error_type", published.npov),
-    Form("NPOV equivalence", "claim_id,argument,other,equivalent", published.equivalence),
-    Form("ArgKP-2021", "key_point,argument,label,topic", published.key_points),
     Form("BEGIN", "knowledge,message,response,begin_label", published.begin),
-    Form("ExpertQA", "question,answer,claims,system", published.expertqa),
-    Form("FRANK", "hash,summary,Factuality", published.frank, ("articles.jsonl", "hash")),
     Form("QA-Feedback", "question,passages,prediction 1,feedback", published.qa_feedback),
     Form("RAGTruth", "source_id,response,labels,task", published.ragtruth, ("sources.jsonl", "source_id")),
-    Form("WikiBio GPT-3", "wiki_bio_test_idx,passage,sentences", published.wikibio),
     Form("FacTool", "prompt,response,label,claims", published.factool),
-    Form("HaluEval", "query,response,hallucination,spans", published.halueval),
     Form("HaluQuestQA", "answer1,answer2,annotations", published.haluquestqa),
     Form("HaluQuestQA sentences", "question,sentences", published.haluquestqa_sentences),
     Form("Eirene rows with labels", "question,answer,meta", own, meta="labels"),
@@ -121,17 +114,17 @@ FORMS: tuple[Form, ...] = (
 )
 """In the order in which they are tried: the first whose keys a row has."""
 _UNKNOWN = (
-    f"is of no known labelled form; known: {', '.join(form.name for form in FORMS)}. A row of your own needs 'labels' "
-    "in its meta, a table a column hallucination or coverage, or --map meta.labels.hallucination=COLUMN"
+    "is of no known labelled form; known: {}. A row of your own needs 'labels' in its meta, a table a column "
+    "hallucination or coverage, or --map meta.labels.hallucination=COLUMN"
 )
 
 
-def read_labelled(data: str | RowSource, shape: Shape | None = None) -> LabelledSet:
+def read_labelled(data: str | RowSource, shape: Shape | None = None, *, forms: Sequence[Form] = FORMS) -> LabelledSet:
     """The labelled answers of what `open_source` opens, or of a source; each has an id of its own.
 
-    The form is that of the first row (docs/evaluation/detectors.md lists them). A `shape` that maps columns, and a
-    table with labels among its columns, make items as everywhere (docs/guides/datasets.md), with labels from
-    `meta.labels.NAME`. Raises `InputError` that names the row for a form that is not known, a row of another
+    The form is that of the first row, one of `forms` (docs/evaluation/detectors.md lists them). A `shape` that maps
+    columns, and a table with labels among its columns, make items as everywhere (docs/guides/datasets.md), with labels
+    from `meta.labels.NAME`. Raises `InputError` that names the row for a form that is not known, a row of another
     form, and a row that cannot be read.
     """
     source = opened(data)
@@ -139,7 +132,7 @@ def read_labelled(data: str | RowSource, shape: Shape | None = None) -> Labelled
     if mapped is not None:
         name, rows = FORM, read_table(source, mapped)
     else:
-        form, read = read_forms(source, FORMS, _UNKNOWN)
+        form, read = read_forms(source, forms, _UNKNOWN.format(", ".join(form.name for form in forms)))
         name = form.name
         rows = (one for found in read for one in ([found] if isinstance(found, Labelled | str) else found))
     cases: list[Labelled] = []

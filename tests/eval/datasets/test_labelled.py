@@ -1,4 +1,4 @@
-"""Readers of labelled rows with arguments, and what a label is: on made-up rows of each form."""
+"""Readers of labelled rows, and what a label is: on made-up rows of each form."""
 
 from __future__ import annotations
 
@@ -11,91 +11,9 @@ from hypothesis import strategies as st
 
 from eirene.core.errors import InputError
 from eirene.core.records import Item
-from eirene.eval.datasets import FORMS, Labelled, Mark
+from eirene.eval.datasets import Labelled, Mark
 from eirene.eval.datasets.base import find_span, marked_faults
 from tests.eval.datasets.labelled_rows import BEGIN, labels, one, read
-
-NPOV = {
-    "id": "m1",
-    "claim_id": 7,
-    "query": "Trams?",
-    "pro_arguments": [{"id": "7-0", "text": "Trams are quiet."}, {"id": "7-1", "text": "Trams are clean."}],
-    "con_arguments": [{"id": "7-2", "text": "Rails are dear."}],
-    "response": "People disagree. Trams make no noise; also, cats purr. The case against it is that rails cost much.",
-    "sentences": [
-        {"text": "People disagree.", "parts": []},
-        {
-            "text": "Trams make no noise; also, cats purr.",
-            "parts": [
-                {"text": "trams make no noise.", "kind": "supported"},
-                {"text": "cats purr", "kind": "unsupported_other_topic"},
-            ],
-        },
-        {
-            "text": "The case against it is that rails cost much.",
-            "parts": [
-                {"text": "rails cost much.", "kind": "repeated"},
-            ],
-        },
-    ],
-    "error_type": "swap_other_topic",
-    "has_coverage_error": True,
-    "missing_argument_ids": ["7-1"],
-    "has_hallucination": True,
-}
-
-
-def test_npov_answers_have_labels_at_every_level(tmp_path: Path) -> None:
-    case = one(tmp_path, NPOV)
-    assert (case.cluster, case.hallucination, case.coverage) == ("7", True, True)
-    assert case.missing == {("pro", 1): False, ("pro", 2): True, ("con", 1): False}
-    assert labels(case) == [None, True, False]
-    assert [case.item.answer[m.start : m.end] for m in case.marks or ()] == [
-        "Trams make no noise",
-        "cats purr",
-        "rails cost much",
-    ]
-    assert case.slices == {"error_type": ("swap_other_topic",)}
-
-
-def test_sentences_without_parts_are_parts_unless_they_introduce(tmp_path: Path) -> None:
-    sentences = [
-        {"text": "People disagree.", "kind": "intro"},
-        {"text": "Trams make no noise; also, cats purr.", "kind": "unsupported_same_topic"},
-    ]
-    case = one(tmp_path, {**NPOV, "sentences": sentences, "error_type": "none"})
-    assert labels(case) == [None, True, None]
-    assert case.slices == {}
-
-
-def test_wrong_side_answers_are_left_out_and_counted(tmp_path: Path) -> None:
-    found = read(tmp_path, NPOV, {**NPOV, "id": "w", "error_type": "wrong_side"})
-    assert [case.item.id for case in found.cases] == ["m1"]
-    assert list(found.left_out.values()) == [1]
-
-
-PAIR = {"claim_id": 3, "claim": "Trams!", "side": "pro", "argument": "Quiet.", "other": "No noise.", "equivalent": 1}
-POINT = {
-    "topic": "Trams!",
-    "stance": "con",
-    "arg_id": "a1",
-    "argument": "They cost.",
-    "key_point_id": "k1",
-    "key_point": "Dear.",
-    "label": 0,
-}
-
-
-@pytest.mark.parametrize(
-    ("row", "answer", "place", "lacks"),
-    [(PAIR, "No noise.", ("pro", 1), False), (POINT, "They cost.", ("con", 1), True)],
-)
-def test_a_pair_of_arguments_is_an_answer_to_one(
-    tmp_path: Path, row: object, answer: str, place: tuple[str, int], lacks: bool
-) -> None:
-    case = one(tmp_path, row)
-    assert (case.item.answer, case.coverage, case.missing) == (answer, lacks, {place: lacks})
-    assert case.hallucination is None and case.marks is None
 
 
 def synthetic(kind: str = "swap", **changes: Any) -> dict[str, Any]:
@@ -160,23 +78,21 @@ def test_labels_that_fit_nothing_are_refused(tmp_path: Path) -> None:
             read(tmp_path, own(**labels_given))
 
 
+SOUND = {**BEGIN, "begin_label": "Fully attributable"}
+
+
 def test_a_row_that_cannot_be_read_is_named(tmp_path: Path) -> None:
     wrong: list[tuple[tuple[object, ...], str]] = [
-        (({"a": 1},), "line 1: is of no known labelled form; known: NPOV answers"),
+        (({"a": 1},), "line 1: is of no known labelled form; known: BEGIN"),
         (({"question": "x", "answer": "y", "meta": {}},), "needs 'labels' in its meta"),
-        ((PAIR, POINT), "line 2: is no row of NPOV equivalence: no 'claim'"),
-        ((PAIR, [1]), "line 2: is no row of NPOV equivalence: no JSON object"),
+        ((SOUND, {"a": 1}), "line 2: is no row of BEGIN: no 'begin_label'"),
+        ((SOUND, [1]), "line 2: is no row of BEGIN: no JSON object"),
         (({**BEGIN, "begin_label": "Maybe"},), "is no row of BEGIN: no 'Maybe'"),
-        (({**NPOV, "sentences": [5]},), "is no row of NPOV answers"),
-        (({**NPOV, "response": " "},), "'answer' must not be blank"),
+        (({**SOUND, "response": " "},), "'answer' must not be blank"),
     ]
     for rows, message in wrong:
         with pytest.raises(InputError, match=message):
             read(tmp_path, *rows)
-
-
-def test_forms_have_names_of_their_own() -> None:
-    assert len({form.name for form in FORMS}) == len(FORMS)
 
 
 def test_a_fault_covers_a_sentence_if_it_covers_a_word_of_it() -> None:

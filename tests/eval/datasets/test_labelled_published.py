@@ -20,41 +20,6 @@ def test_begin_knows_two_labels_and_leaves_the_third_out(tmp_path: Path) -> None
     assert found.cases[0].item.question.strip() and found.cases[0].item.context == ["Crayons."]
 
 
-def expertqa(*support: str | None) -> dict[str, Any]:
-    texts = ["Trams are quiet.", "Rails are steel.", "Cats purr."]
-    claims = [{"claim": t, "support": s, "evidence": [f"On: {t}"]} for t, s in zip(texts, support, strict=False)]
-    return {"question": "Trams?", "answer": " ".join(texts), "claims": claims, "field": "Law", "system": "x"}
-
-
-def test_expertqa_is_judged_by_what_has_evidence(tmp_path: Path) -> None:
-    for support, known, sentences in [
-        (("Complete", "Partial", "Missing"), True, [False, True, None]),
-        (("Complete", "Complete", "Complete"), False, [False, False, False]),
-        (("Complete", "N/A", None), None, [False, None, None]),
-        (("Incomplete",), True, [True, None, None]),
-    ]:
-        case = one(tmp_path, expertqa(*support))
-        assert (case.hallucination, labels(case)) == (known, sentences)
-        assert case.item.context is not None and len(case.item.context) == len(support)
-
-
-def test_frank_takes_the_article_from_beside_it(tmp_path: Path) -> None:
-    kinds = dict.fromkeys(("RelE", "EntE", "CircE", "OutE", "GramE", "CorefE", "LinkE", "Other"), 1.0)
-    row = {
-        "hash": "h",
-        "dataset": "bbc",
-        "model_name": "bart",
-        "summary": "Rain.",
-        "Factuality": 0.5,
-        **kinds,
-        "OutE": 0.0,
-    }
-    case = one(tmp_path, row, beside=("articles.jsonl", {"hash": "h", "article": "It was dry."}))
-    assert (case.hallucination, case.item.context, case.slices["error"]) == (True, ["It was dry."], ("OutE",))
-    good = one(tmp_path, {**row, "Factuality": 1.0, "OutE": 1.0})
-    assert good.hallucination is False and "error" not in good.slices
-
-
 def test_a_missing_neighbour_is_named(tmp_path: Path) -> None:
     with pytest.raises(InputError, match=r"sources\.jsonl"):
         read(tmp_path, {"source_id": 1, "response": "x", "labels": [], "task": "qa"})
@@ -97,38 +62,9 @@ def test_qa_feedback_counts_what_is_not_in_the_passages(tmp_path: Path) -> None:
     assert (blind.hallucination, blind.coverage, blind.marks) == (None, False, None)
 
 
-def test_wikibio_judges_sentences_against_the_reference(tmp_path: Path) -> None:
-    sentences = [{"text": "He sang.", "label": "accurate"}, {"text": "He  flew.", "label": "minor_inaccurate"}]
-    row = {
-        "wiki_bio_test_idx": 4,
-        "prompt": "On X",
-        "passage": "He sang. He flew. He died.",
-        "reference": "X sang.",
-        "sentences": sentences,
-    }
-    case = one(tmp_path, row)
-    assert (case.hallucination, labels(case), case.item.context) == (True, [False, True, None], ["X sang."])
-
-
 def test_factool_is_judged_as_a_whole(tmp_path: Path) -> None:
     row = {"prompt": "Trams?", "response": "Yes.", "label": False, "claims": []}
     assert (one(tmp_path, row).hallucination, one(tmp_path, {**row, "label": True}).hallucination) == (True, False)
-
-
-def test_halueval_marks_the_lines_it_can_find(tmp_path: Path) -> None:
-    row = {
-        "id": "",
-        "query": "Trams?",
-        "response": "Quiet.\nDear.\nFast.",
-        "hallucination": "yes",
-        "spans": ["Quiet.\nFast."],
-    }
-    assert labels(one(tmp_path, row)) == [True, False, True]
-    lost = one(tmp_path, {**row, "spans": ["Quiet.\nNot there."]})
-    assert (lost.hallucination, lost.marks) == (True, None)
-    unplaced = one(tmp_path, {**row, "spans": []})
-    assert (unplaced.hallucination, unplaced.marks) == (True, None)
-    assert labels(one(tmp_path, {**row, "hallucination": "no", "spans": []})) == [False, False, False]
 
 
 def test_haluquestqa_gives_two_answers(tmp_path: Path) -> None:
