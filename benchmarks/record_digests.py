@@ -110,7 +110,7 @@ def by_batch(out: Path) -> dict[str, Any]:
 
 def by_comparison(out: Path) -> dict[str, Any]:
     """The rows of a comparison and its figures."""
-    eirene("compare", str(EXAMPLES / "npov.jsonl"), "--out", str(out), "--no-plots", "--limit", "6")
+    eirene("compare", str(EXAMPLES / "npov.jsonl"), "--out", str(out), "--limit", "6")
     figures = settled(json.loads((out / "summary.json").read_text("utf-8")))
     rows = _journal(out / "rows.jsonl", key=("id", "mode"))
     return {**rows, "summary.json": digest(figures)}

@@ -26,14 +26,12 @@ if TYPE_CHECKING:
     from eirene.models.cache import CallCache
 
 In = Annotated[str, typer.Argument(metavar="IN", help=IN_HELP)]
-Out = Annotated[str, typer.Option(metavar="DIR", help="The folder for rows, figures, plots and report.")]
+Out = Annotated[str, typer.Option(metavar="DIR", help="The folder for rows, figures and report.")]
 Modes = Annotated[str, typer.Option(help="Which modes, comma-separated: improve, generic, fine-grained, human, edit.")]
 Seeds = Annotated[str, typer.Option(help="Which seeds, comma-separated; a row for each.")]
 
 
-@with_groups(
-    "backend", "base-url", "out", "modes", "seeds", "judge", "map", "limit", "concurrency", "cache", "plots", "config"
-)  # fmt: skip
+@with_groups("backend", "base-url", "out", "modes", "seeds", "judge", "map", "limit", "concurrency", "cache", "config")
 def compare(
     file: In,
     *,
@@ -48,7 +46,6 @@ def compare(
     concurrency: flags.Concurrency = 32,
     fail_on_error: flags.FailOnError = 0.1,
     retry_failed: flags.RetryFailed = False,
-    plots: flags.Plots = True,
     config: flags.Config = None,
 ) -> None:
     """Run feedback modes on the same answers and compare them. Run the same command again to resume."""
@@ -71,7 +68,7 @@ def compare(
         asked = _judge(models, concurrency, cache=cache)
         with tracing.active():
             gathered = _gather(items, plan, parts, folder, asked)
-        summary = _write(gathered, items, folder, title=f"Comparison on {Path(file).name}", plots=plots)
+        summary = _write(gathered, items, folder, title=f"Comparison on {Path(file).name}")
         failed = sum(row.record.status == "failed" for row in gathered.rows)
         console().print(render_comparison(summary))
         tell_rows("compared", len(gathered.rows), before=gathered.n_from_journal, left_out=gathered.n_left_out,
@@ -96,11 +93,10 @@ def _gather(items: Sequence[Item], plan: ComparePlan, parts: Parts, folder: Path
         return asyncio.run(work)
 
 
-def _write(gathered: Gathered, items: Sequence[Item], folder: Path, *, title: str, plots: bool) -> dict[str, Any]:
+def _write(gathered: Gathered, items: Sequence[Item], folder: Path, *, title: str) -> dict[str, Any]:
     """The figures and what shows them: made of the rows, and so written anew each time. Returns the summary."""
     from eirene.agent.experiments.compare_summary import errors_by_row, summarise
     from eirene.views.comparison.page import ItemMeasure, render_comparison_page
-    from eirene.views.comparison.plots import write_plots
     from eirene.views.comparison.tables import comparison_table
 
     summary = summarise(gathered.rows, gathered.judgements, judge=gathered.judge)
@@ -111,9 +107,7 @@ def _write(gathered: Gathered, items: Sequence[Item], folder: Path, *, title: st
     page = render_comparison_page(
         [row.record for row in gathered.rows], measures, summary, title=title, items={item.id: item for item in items}
     )
-    texts = {"table.md": comparison_table(summary), "report.html": page}
-
-    write_results(folder, summary, texts, (lambda: write_plots(summary, folder)) if plots else None)
+    write_results(folder, summary, {"table.md": comparison_table(summary), "report.html": page})
     return summary
 
 

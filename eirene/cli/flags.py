@@ -276,7 +276,6 @@ FailOnError = Annotated[
 ]
 RetryFailed = Annotated[bool, typer.Option("--retry-failed", help="Run failed rows again.", rich_help_panel=_RUN)]
 Draws = Annotated[int, typer.Option(help="Bootstrap resamples.", rich_help_panel=_RUN)]
-Plots = Annotated[bool, typer.Option("--plots/--no-plots", help="Draw the figures as PNG and SVG (extra 'plots').")]
 
 
 def listed(text: str | None) -> tuple[str, ...]:

@@ -6,7 +6,6 @@ from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import partial
-from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 import typer
@@ -40,13 +39,12 @@ HeatmapFile = Annotated[
     _heatmap_option(
         "--heatmap",
         metavar="FILE",
-        help="Draw one row's salience map instead, as .png, .svg or .html (docs/concepts/salience.md).",
+        help="Draw one row's salience map instead, as .html (docs/concepts/salience.md).",
     ),
 ]
 Measure = Annotated[str, _heatmap_option(help="dot (gradient times input) or l2 (the gradient's norm).")]
 Mean = Annotated[str, _heatmap_option(help="geometric or arithmetic: how words become an answer's score.")]
 
-_PAGE = ".html"
 _AGGREGATES = {"salience": "max", "salience-sum": "sum", "salience-entropy": "entropy"}
 """By detector: how a word's row or column becomes its score."""
 
@@ -109,7 +107,10 @@ def _check_heatmap(file: str, out: str | None, heatmap: str, detector: str, *, m
 
     if out is not None:
         raise InputError("give --out for scores, or --heatmap for a picture of one row, not both", field="heatmap")
-    _check_picture(heatmap, detector)
+    if not heatmap.lower().endswith(".html"):
+        raise InputError(f"the name of a map ends in .html, got {heatmap!r}", field="heatmap")
+    if detector not in _AGGREGATES:
+        raise InputError(f"--heatmap draws one of {', '.join(_AGGREGATES)}, got {detector!r}", field="detectors")
     check_output(heatmap, force=force)
     check_outside(heatmap, file)
     if model is None or not model.startswith("hf:"):
@@ -182,19 +183,6 @@ async def _score_all(
     return done
 
 
-def _check_picture(out: str, detector: str) -> None:
-    """Raises `InputError` for a file or a detector that cannot be drawn, `MissingExtraError` without matplotlib."""
-    from eirene.views.figures import check_matplotlib
-    from eirene.views.salience import ENDINGS
-
-    if not out.lower().endswith((*ENDINGS, _PAGE)):
-        raise InputError(f"the name ends in {', '.join(ENDINGS)} or {_PAGE}, got {out!r}", field="heatmap")
-    if detector not in _AGGREGATES:
-        raise InputError(f"--heatmap draws one of {', '.join(_AGGREGATES)}, got {detector!r}", field="detectors")
-    if not out.lower().endswith(_PAGE):
-        check_matplotlib()
-
-
 def _draw(item: Item, out: str, model: str, detector: str, *, measure: str, mean: str, force: bool, where: str) -> None:
     """Draws the item's map, and says what it scores."""
     import asyncio
@@ -204,7 +192,7 @@ def _draw(item: Item, out: str, model: str, detector: str, *, measure: str, mean
     from eirene.eval.base import case_of
     from eirene.models.local.model import load_local
     from eirene.views.facts import ERRORS, shown_score
-    from eirene.views.salience import heatmap_of, render_salience_page, write_heatmap
+    from eirene.views.salience import heatmap_of, render_salience_page
 
     case = case_of(item)
     if case.given.source == "derived":
@@ -216,11 +204,8 @@ def _draw(item: Item, out: str, model: str, detector: str, *, measure: str, mean
         raise InputError(f"there is no map of row {item.id!r}: {found.unscored}", where=where)
     arguments = case.given.arguments
     heatmap = heatmap_of(case.question, case.answer, arguments, scores, found.values.tolist())
-    if out.lower().endswith(_PAGE):
-        page = render_salience_page(heatmap, answer=case.answer, arguments=arguments, scores=scores, model=model)
-        write_text(out, page, force=force)
-    else:
-        write_heatmap(heatmap, Path(out))
+    page = render_salience_page(heatmap, answer=case.answer, arguments=arguments, scores=scores, model=model)
+    write_text(out, page, force=force)
     say(f"{', '.join(f'{name} {shown_score(getattr(scores, name))}' for name in ERRORS)} ({out})")
 
 

@@ -9,13 +9,13 @@ import logging
 import os
 import sys
 from collections import Counter
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import typer
 
-from eirene.core.errors import AuthError, InputError, MissingExtraError
+from eirene.core.errors import AuthError, InputError
 
 if TYPE_CHECKING:
     from rich.console import Console
@@ -126,10 +126,7 @@ def few_warnings() -> Iterator[None]:
 
 
 _ROWS = "rows.jsonl"
-_MADE = ("summary.json", "table.md", "report.html", *(
-    f"{name}.{ending}" for name in ("differences", "roc", "precision-recall")
-    for ending in ("png", "svg")
-))  # fmt: skip
+_MADE = ("summary.json", "table.md", "report.html", "curves.json")
 
 
 def results_folder(out: str) -> Path:
@@ -164,20 +161,13 @@ def resumable(folder: Path) -> Iterator[None]:
         raise typer.Exit(2) from None
 
 
-def write_results(
-    folder: Path, summary: Mapping[str, Any], texts: Mapping[str, str], plot: Callable[[], object] | None
-) -> None:
-    """The figures as JSON, what shows them, and their plots, where the packages for these are there."""
+def write_results(folder: Path, summary: Mapping[str, Any], texts: Mapping[str, str]) -> None:
+    """The figures as JSON, and what shows them."""
     from eirene.data.output import write_text
 
     figures = json.dumps(summary, ensure_ascii=False, allow_nan=False, indent=2) + "\n"
     for name, text in {"summary.json": figures, **texts}.items():
         write_text(str(folder / name), text, force=True)
-    if plot is not None:
-        try:
-            plot()
-        except MissingExtraError as error:
-            say(f"no plots: {error}")
 
 
 def tell_rows(made: str, n: int, *, before: int, left_out: int, failed: int, see: str) -> None:

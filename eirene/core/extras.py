@@ -32,7 +32,6 @@ EXTRAS: Mapping[str, str] = MappingProxyType({
     "langgraph.checkpoint.sqlite": "sqlite",
     "langgraph.checkpoint.postgres": "postgres",
     "psycopg": "postgres",
-    "matplotlib": "plots",
     "sklearn": "calibrate",
     "ray": "ray",
     "fastapi": "server",

@@ -1,18 +1,13 @@
-"""Detectors evaluated: tables (Markdown), conclusions in words, curves, calibration (PNG, SVG; extra `plots`)."""
+"""Detectors evaluated: tables (Markdown), conclusions in words, calibration."""
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from rich.table import Table
 
-from eirene.views.figures import COLOURS, check_matplotlib, panels, save, tidy
 from eirene.views.tables import cell, figure, markdown_table, p_value, simple_table
-
-if TYPE_CHECKING:
-    from matplotlib.figure import Figure
 
 Json = Mapping[str, Any]
 FIGURES = ("auc", "ap", "f1")
@@ -232,64 +227,6 @@ def _joined(names: Sequence[str]) -> str:
     if len(names) > _FEW_NAMED:
         names = [*names[: _FEW_NAMED - 1], f"{len(names) - _FEW_NAMED + 1} others"]
     return " and ".join([", ".join(names[:-1]), names[-1]] if len(names) > 1 else names)
-
-
-_MORE_COLOURS = (*COLOURS, "#6b2fa0", "#00707a", "#7a6a00", "#a3005c", "#3d4652", "#8a4b2f")
-_DASHES = ("-", "--", ":", "-.")
-
-
-def write_curves(curves: Sequence[Json], summary: Json, folder: Path) -> list[Path]:
-    """Writes `roc.png`, `precision-recall.png` and their SVG forms where there is a curve; returns the files."""
-    check_matplotlib()
-    shown = [level for level in curves if level["detectors"]]
-    if not shown:
-        return []
-    return [path for name in _PICTURES for path in save(_picture(name, shown, summary), folder / name)]
-
-
-_PICTURES: Mapping[str, tuple[str, str, str, str, Any]] = {
-    "roc": ("ROC curves", "false alarms", "errors found", "auc", "lower right"),
-    "precision-recall": ("Precision and recall", "recall", "precision", "ap", "best"),
-}
-"""Title, axes, the figure in the legend and its place."""
-
-
-def _picture(name: str, curves: Sequence[Json], summary: Json) -> Figure:
-    """A panel a level: hit rate against false alarms, or precision against recall with a line at the error rate."""
-    title, x, y, area, legend = _PICTURES[name]
-    figure, grid = panels(f"{title}: {summary['data']['name']}", len(curves), columns=3, size=(3.3, 3.3))
-    for axes, level in zip(grid, curves, strict=True):
-        chance = [0, 1] if name == "roc" else [level["rate"]] * 2
-        axes.plot([0, 1], chance, color="#b4b9c0", linewidth=1)
-        for at, (detector, points) in enumerate(level["detectors"].items()):
-            look = {**_line(at), "label": _label(detector, summary, level, area)}
-            if name == "roc":
-                axes.plot(points["fpr"], points["tpr"], **look)
-            else:  # between two points nothing is reached: average precision is the area under the steps
-                recall, precision = [0.0, *points["recall"]], [points["precision"][0], *points["precision"]]
-                axes.plot(recall, precision, drawstyle="steps-pre", **look)
-        axes.set(xlim=(-0.02, 1.02), ylim=(-0.02, 1.02), aspect="equal")
-        axes.set_xlabel(x, fontsize=8)
-        axes.set_ylabel(y, fontsize=8)
-        axes.set_title(f"{level['error']}, per {level['level']}", fontsize=9, loc="left")
-        axes.legend(fontsize=6.5, loc=legend, framealpha=0.8)
-        tidy(axes)
-    return figure
-
-
-def _line(at: int) -> dict[str, Any]:
-    return {
-        "color": _MORE_COLOURS[at % len(_MORE_COLOURS)],
-        "linestyle": _DASHES[at // len(_MORE_COLOURS) % len(_DASHES)],
-        "linewidth": 1.5,
-    }
-
-
-def _label(name: str, summary: Json, level: Json, figure: str) -> str:
-    for known in summary["levels"]:
-        if (known["error"], known["level"]) == (level["error"], level["level"]):
-            return f"{name} {known['detectors'][name][figure]['value']:.3f}"
-    return name
 
 
 def calibration_page(figures: Json, *, name: str, errors: Json) -> str:

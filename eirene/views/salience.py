@@ -1,40 +1,26 @@
-"""Salience maps as pictures (PNG, SVG) and as a web page: which words of the given each word of an answer was made of.
+"""Salience maps as a web page: which words of the given each word of an answer was made of.
 
-In the manner of figure 2 of the NPOV paper. Pictures need the extra `plots`; matplotlib is used without its global
-state and without a screen.
+In the manner of figure 2 of the NPOV paper.
 """
 
 from __future__ import annotations
 
-import warnings
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import groupby
-from pathlib import Path
-from typing import TYPE_CHECKING, Any
 
 from markupsafe import Markup
 
-from eirene.core.errors import InputError
 from eirene.core.grounding import grounding_for
 from eirene.core.records import Item, Record
 from eirene.core.scores import Scores, WordScore
 from eirene.views.facts import ERRORS, shown_score, visible
-from eirene.views.figures import check_matplotlib, new_figure, save_as
 from eirene.views.page import page
 from eirene.views.tables import HtmlTable, RowGroup
 
-if TYPE_CHECKING:
-    from matplotlib.axes import Axes
-    from matplotlib.figure import Figure
-
 MOST_WORDS = 200
 """On a side. A longer one is cut, and the picture says so."""
-ENDINGS = (".png", ".svg")
-_INCHES_A_WORD = 0.19
-_MAP, _ERRORS = "Blues", "Oranges"  # light is little: both are read without telling red from green
-_TICK: dict[str, Any] = {"fontsize": 7, "parse_math": False}  # a dollar sign in a word is no formula
-_LETTERS, _TITLE = 16, 160
+_LETTERS = 16
 
 
 @dataclass(frozen=True, slots=True)
@@ -69,69 +55,6 @@ def _words_of(scores: Scores, arguments: Sequence[str], answer: str) -> tuple[li
         for word in argument.words
     ]
     return rows, [answer[word.start : word.end] for word in scores.words]
-
-
-def write_heatmap(heatmap: Heatmap, path: Path) -> None:
-    """Writes the picture; the file's ending says which kind. Raises `InputError` for another, and without words."""
-    check_matplotlib()
-    if path.suffix.lower() not in ENDINGS:
-        raise InputError(f"a picture ends in {' or '.join(ENDINGS)}, got {path.name!r}", field="out")
-    if not heatmap.rows or not heatmap.columns:
-        raise InputError("there is no word to show on one of the sides", field="out")
-    with warnings.catch_warnings():
-        warnings.filterwarnings("ignore", message="Glyph .* missing")  # a script that the font lacks shows as boxes
-        save_as(draw_heatmap(heatmap), path)
-
-
-def draw_heatmap(heatmap: Heatmap) -> Figure:
-    """The map, with a strip for the error of each row on its right and of each column below."""
-    n_rows, n_columns = (min(len(side), MOST_WORDS) for side in (heatmap.rows, heatmap.columns))
-    width, height = (max(n, 6) * _INCHES_A_WORD for n in (n_columns, n_rows))
-    title = _cut(visible(heatmap.title), _TITLE) + "".join(
-        f"\n{line}" for line in _cut_sides(heatmap.rows, heatmap.columns, MOST_WORDS)
-    )
-    figure = new_figure("", width + 3.6, height + 2.6)
-    figure.suptitle(title, fontsize=9, wrap=True).set_parse_math(False)
-    grid: Any = figure.subplots(2, 2, width_ratios=(width, 0.3), height_ratios=(height, 0.3), squeeze=False)
-    (main, right), (below, corner) = grid
-    corner.set_axis_off()
-    values = [list(row[:n_columns]) for row in heatmap.values[:n_rows]]
-    image = main.imshow(values, cmap=_MAP, aspect="auto", vmin=0.0)
-    main.set_xticks([])
-    _label_rows(main, heatmap, n_rows)
-    _strip(right, [[e] for e in heatmap.row_errors[:n_rows]]).set_title("not in\nthe answer", fontsize=7)
-    strip = _strip(below, [list(heatmap.column_errors[:n_columns])])
-    strip.set_ylabel("not from the arguments", fontsize=7, rotation=0, ha="right", va="center")
-    strip.set_xticks(range(n_columns), _shown(heatmap.columns[:n_columns]), rotation=90, **_TICK)
-    for scale, label in ((strip.images[0], "error of a word"), (image, "share of the answer's word")):
-        # Beside the whole, with a gap: beside the strip alone its scale looks like a part of it.
-        bar = figure.colorbar(scale, ax=list(grid.flat), fraction=0.05, pad=0.03, aspect=30)
-        bar.set_label(label, fontsize=7)
-        bar.ax.tick_params(labelsize=7)
-    return figure
-
-
-def _label_rows(axes: Axes, heatmap: Heatmap, n_rows: int) -> None:
-    rows = heatmap.rows[:n_rows]
-    axes.set_yticks(range(n_rows), _shown([word for _, word in rows]), **_TICK)
-    at = 0
-    for name, members in groupby(group for group, _ in rows):
-        count = len(list(members))
-        if at:
-            axes.axhline(at - 0.5, color="black", linewidth=0.8)
-        label = axes.annotate(
-            _shown([name])[0], (0, at + (count - 1) / 2), xycoords=("axes fraction", "data"), xytext=(-88, 0),
-            textcoords="offset points", rotation=90, va="center", ha="right", fontsize=9, weight="bold",
-        )  # fmt: skip
-        label.set_parse_math(False)
-        at += count
-
-
-def _strip(axes: Axes, errors: list[list[float]]) -> Axes:
-    axes.imshow(errors, cmap=_ERRORS, aspect="auto", vmin=0.0, vmax=1.0)
-    axes.set_yticks([])
-    axes.set_xticks([])
-    return axes
 
 
 def _shown(words: Sequence[str]) -> list[str]:

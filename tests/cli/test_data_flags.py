@@ -66,14 +66,14 @@ def test_a_comparison_goes_on_with_a_larger_sample_and_refuses_other_rows(run: R
     """What is there is not made again; a row that another map makes differs, and is not mixed with the old one."""
     rows = write(tmp_path / "in.jsonl", *({**GIVEN, "id": f"r{n}", "gold": "g", "best": "b"} for n in range(9)))
     out = tmp_path / "out"
-    command = ("compare", rows, "--out", out, "--modes", "improve", "--no-plots", "--map", "meta.best=best")
+    command = ("compare", rows, "--out", out, "--modes", "improve", "--map", "meta.best=best")
     assert run(*command, "--sample", "3").code == 0
     more = run(*command, "--sample", "6")
     assert (more.code, "compared 6 rows, 3 of them there before" in more.err) == (0, True), more.err
     fewer = run(*command, "--limit", "2")
     assert fewer.code == 0
     assert "other rows in the folder are left out" in fewer.err
-    other = ("compare", rows, "--out", out, "--modes", "improve", "--no-plots", "--map", "gold=best")
+    other = ("compare", rows, "--out", out, "--modes", "improve", "--map", "gold=best")
     assert_error(run(*other, "--sample", "3"), "made from another input, or other models; name another folder")
     lines = (out / "rows.jsonl").read_text().splitlines()
     assert len({json.loads(line)["id"] for line in lines}) == len(lines)

@@ -13,7 +13,7 @@ def test_refine_and_compare_gate_by_the_named_ones(run: Run, tmp_path: Path) -> 
     assert refined.code == 0, refined.err
     assert list(refined.record["scores"]["final"]) == ["alignment"]
     assert "|detectors:alignment|" in refined.record["signature"]
-    out = ("--out", tmp_path, "--no-plots", "--modes", "improve", "--limit", "2", "--samples", "4")
+    out = ("--out", tmp_path, "--modes", "improve", "--limit", "2", "--samples", "4")
     assert run("compare", EXAMPLES / "npov.jsonl", "--detectors", "alignment", *out).code == 0
     rows = map(json.loads, (tmp_path / "rows.jsonl").read_text().splitlines())
     assert all("|detectors:alignment|" in row["record"]["signature"] for row in rows)

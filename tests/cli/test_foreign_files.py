@@ -65,7 +65,7 @@ def test_an_empty_file_stays_where_nothing_comes_of_the_run(run: Run, tmp_path: 
     assert out.read_bytes() == b""
 
 
-@pytest.mark.parametrize("name", ["rows.jsonl", "judgements.jsonl", "summary.json", "report.html", "differences.png"])
+@pytest.mark.parametrize("name", ["rows.jsonl", "judgements.jsonl", "summary.json", "report.html"])
 def test_a_comparison_writes_over_nothing_of_the_users(run: Run, tmp_path: Path, name: str) -> None:
     """Told before the first row, the judge's file as well."""
     folder = tmp_path / "out"

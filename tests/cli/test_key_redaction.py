@@ -76,7 +76,7 @@ def test_the_judge_and_the_refiner(run: Run, tmp_path: Path, status: int) -> Non
 @pytest.mark.parametrize(
     "command",
     [
-        ("compare", "in.jsonl", "--out", "out", "--no-plots"),
+        ("compare", "in.jsonl", "--out", "out"),
         ("evaluate", "feedback", "labelled.jsonl", "--out", "rows.jsonl"),
     ],
     ids=lambda command: command[0],

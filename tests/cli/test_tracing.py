@@ -116,7 +116,7 @@ def test_compare_traces_every_row_and_judgement(run: Run, tmp_path: Path, monkey
     file = data(tmp_path, 2)
     with Collector() as collector, LoopbackServer("VERDICT: 0.1") as judge:
         monkeypatch.setenv("OTEL_EXPORTER_OTLP_ENDPOINT", collector.address)
-        done = run("compare", file, "--out", tmp_path / "out", "--modes", "improve,fine-grained", "--no-plots",
+        done = run("compare", file, "--out", tmp_path / "out", "--modes", "improve,fine-grained",
                    "--judge", "openai:test", "--judge-base-url", judge.base_url, "--trace", "spans")  # fmt: skip
         assert done.code == 0, done.err
         runs = [root for root in collector.roots if root.name == "invoke_workflow eirene"]

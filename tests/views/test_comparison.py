@@ -1,15 +1,13 @@
-"""What is shown of a comparison: every line signed, what is undefined named, plots written where there is something."""
+"""What is shown of a comparison: every line signed, what is undefined named."""
 
 from __future__ import annotations
 
 import io
 import re
-from pathlib import Path
 from typing import Any
 
 from rich.console import Console
 
-from eirene.views.comparison.plots import forest, write_plots
 from eirene.views.comparison.tables import comparison_table, render_comparison, sections
 from eirene.views.tables import figure
 
@@ -64,19 +62,6 @@ def test_a_figure_near_zero_shows_its_side_and_zero_has_no_sign() -> None:
     assert {value: figure({"value": value}, signed=True) for value in wanted} == wanted
 
 
-def test_plots_are_written_as_png_and_svg_and_the_same_again(tmp_path: Path) -> None:
-    files = write_plots(summary(), tmp_path)
-    assert [f.name for f in files] == ["differences.png", "differences.svg"]
-    assert files[0].read_bytes().startswith(b"\x89PNG")
-    assert all(f.stat().st_size > 3000 for f in files)
-
-
-def test_there_is_no_plot_of_nothing(tmp_path: Path) -> None:
-    empty = summary(change=NONE, difference=NONE)
-    assert forest(empty) is None
-    assert write_plots(empty, tmp_path) == []
-
-
 def test_a_difference_is_drawn_and_stands_in_a_table() -> None:
     (section,) = [section for section in sections(summary()) if section.id == "differences"]
     ((title, plot),) = section.plots
@@ -91,7 +76,6 @@ def test_a_difference_without_an_interval_is_written_and_not_drawn() -> None:
     (section,) = [section for section in sections(one) if section.id == "differences"]
     assert section.tables[0].groups[0].rows[0][1] == "-0.400 (one item)"
     assert section.plots == ()
-    assert forest(one) is None
 
 
 def test_a_terminal_of_80_columns_shows_the_gist() -> None:
@@ -132,15 +116,3 @@ def test_a_terminal_names_what_is_undefined() -> None:
     out = io.StringIO()
     Console(file=out, width=80, markup=False).print(render_comparison(summary(difference=NONE)))
     assert "generic minus improve\n  none" in out.getvalue()
-
-
-def test_panels_of_one_kind_share_their_scale() -> None:
-    """Of two pairs of modes the second differs ten times as much; its bar is ten times as long."""
-    two = summary()
-    small, large = two["pairs"][0], {**two["pairs"][0], "a": "fine-grained"}
-    line = large["differences"][0]
-    large["differences"] = [{**line, "difference": {"value": -2.0, "low": -3.0, "high": -1.0, "n": 8}}]
-    figure_ = forest({**two, "pairs": [small, large]})
-    assert figure_ is not None
-    limits = {axes.get_xlim() for axes in figure_.axes}
-    assert [tuple(map(round, pair)) for pair in limits] == [(-3, 3)]

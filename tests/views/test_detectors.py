@@ -1,13 +1,10 @@
-"""What is shown of an evaluation of detectors: tables that name what is missing, curves that can be looked at."""
+"""What is shown of an evaluation of detectors: tables that name what is missing."""
 
 from __future__ import annotations
 
-from pathlib import Path
 from typing import Any
 
-import pytest
-
-from eirene.views.detectors import evaluation_table, floor_name, write_curves
+from eirene.views.detectors import evaluation_table, floor_name
 from eirene.views.tables import figure, p_value
 
 AREA = {"value": 0.75, "low": 0.5, "high": 0.9, "n": 8}
@@ -70,23 +67,3 @@ def test_figures_floors_and_p_values_in_words() -> None:
     assert (figure({"value": 0.5}), figure({"unscored": "why"}), figure({})) == ("0.500", "why", "undefined")
     assert [floor_name("words", {"direction": d}) for d in ("more", "fewer")] == ["more words", "fewer words"]
     assert p_value(0.0123) == "0.012"
-
-
-def curve() -> dict[str, Any]:
-    points = {"fpr": [0, 0.5, 1], "tpr": [0, 0.9, 1], "recall": [0.9, 1], "precision": [0.8, 0.5]}
-    names = ["x", *(f"d{n}" for n in range(12))]
-    return {"error": "coverage", "level": "answer", "rate": 0.5, "detectors": dict.fromkeys(names, points)}
-
-
-@pytest.mark.slow
-def test_curves_are_written_as_png_and_svg_and_the_same_again(tmp_path: Path) -> None:
-    shown = summary()
-    shown["levels"][0]["detectors"] |= {f"d{n}": shown["levels"][0]["detectors"]["x"] for n in range(12)}
-    (tmp_path / "b").mkdir()
-    first, second = (write_curves([curve()] * 4, shown, folder) for folder in (tmp_path, tmp_path / "b"))
-    assert [f.name for f in first] == ["roc.png", "roc.svg", "precision-recall.png", "precision-recall.svg"]
-    assert first[0].read_bytes().startswith(b"\x89PNG")
-    assert [f.read_bytes() for f in first if f.suffix == ".png"] == [
-        f.read_bytes() for f in second if f.suffix == ".png"
-    ]
-    assert write_curves([{**curve(), "detectors": {}}], shown, tmp_path) == []

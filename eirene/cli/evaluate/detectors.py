@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
@@ -34,7 +35,7 @@ Names = Annotated[str, typer.Option(help="Which detectors, comma-separated.")]
 Dev = Annotated[str | None, typer.Option(metavar="FILE", help="Labelled answers to choose thresholds on.")]
 DevShare = Annotated[float, typer.Option(help="Without --dev: share of DATA's clusters to choose thresholds on.")]
 Slice = Annotated[str, typer.Option("--slice", help="Fields of DATA to break the figures down by, comma-separated.")]
-Out = Annotated[str, typer.Option(metavar="DIR", help="The folder for rows, figures, plots, tables and report.")]
+Out = Annotated[str, typer.Option(metavar="DIR", help="The folder for rows, figures and tables.")]
 Limit = Annotated[int, typer.Option(help="Take only so many answers of DATA (0: all).", rich_help_panel=_RUN)]
 SampleSeed = Annotated[
     int, typer.Option(help="Draw the --limit answers by this seed (-1: take the first ones).", rich_help_panel=_RUN)
@@ -58,7 +59,6 @@ def detectors(
     concurrency: flags.Concurrency = 32,
     fail_on_error: flags.FailOnError = 0.1,
     retry_failed: flags.RetryFailed = False,
-    plots: flags.Plots = True,
     as_json: flags.FiguresAsJson = False,
     config: flags.Config = None,
 ) -> None:
@@ -89,7 +89,7 @@ def detectors(
             named["dev"] = {**_named(dev, for_dev, for_dev), "shared_clusters": len(shared)}
             if shared:
                 say(f"{len(shared)} clusters are in DATA and in --dev: thresholds have seen them")
-        summary = _write(found, folder, plan=plan, named=named, plots=plots)
+        summary = _write(found, folder, plan=plan, named=named)
         show_or_json(summary, lambda: _show(summary), as_json=as_json)
         failed = sum(row.failed for row in found.rows.values())
         tell_rows("scored", len(found.rows), before=found.n_from_journal, left_out=found.n_left_out, failed=failed,
@@ -144,17 +144,15 @@ def _named(path: str, drawn: LabelledSet, whole: LabelledSet) -> dict[str, Any]:
     }
 
 
-def _write(
-    found: Evaluated, folder: Path, *, plan: EvaluationPlan, named: dict[str, Any], plots: bool
-) -> dict[str, Any]:
+def _write(found: Evaluated, folder: Path, *, plan: EvaluationPlan, named: dict[str, Any]) -> dict[str, Any]:
     """The figures and what shows them: made of the rows, and so written anew each time."""
     from eirene.agent.experiments.detectors import summarise
     from eirene.eval.metrics.detectors import curves
-    from eirene.views.detectors import evaluation_table, write_curves
+    from eirene.views.detectors import evaluation_table
 
     summary = {**named, **summarise(found, plan)}
-    plot = (lambda: write_curves(curves(found.data), summary, folder)) if plots else None
-    write_results(folder, summary, {"table.md": evaluation_table(summary)}, plot)
+    points = json.dumps(curves(found.data), allow_nan=False) + "\n"
+    write_results(folder, summary, {"table.md": evaluation_table(summary), "curves.json": points})
     return summary
 
 

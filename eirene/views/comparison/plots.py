@@ -1,7 +1,6 @@
-"""Plots of a comparison: intervals as inline SVG for its page, and figures by matplotlib as PNG and SVG files.
+"""Plots of a comparison: intervals as inline SVG for its page.
 
-The inline plot needs no package, and no style is written into an element (the pages' policy forbids it):
-`comparison/page.css` has the colours. The files need the extra `plots`: differences between modes.
+No style is written into an element (the pages' policy forbids it): `comparison/page.css` has the colours.
 """
 
 from __future__ import annotations
@@ -9,17 +8,11 @@ from __future__ import annotations
 import math
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from pathlib import Path
-from typing import TYPE_CHECKING, Any, Literal
+from typing import Any, Literal
 
 from markupsafe import Markup
 
 from eirene.views.facts import visible
-from eirene.views.figures import check_matplotlib, new_figure, save, tidy
-
-if TYPE_CHECKING:
-    from matplotlib.axes import Axes
-    from matplotlib.figure import Figure
 
 Json = Mapping[str, Any]
 KINDS = {"share": "Shares of the answers", "score": "Error scores", "penalty": "Penalties"}
@@ -116,64 +109,3 @@ def _ticks(reach: float) -> list[float]:
     step = max(n * power for n in (0.25, 0.5, 1, 2, 5) if 2 * n * power <= reach)
     most = int(reach / step)
     return [float(f"{n * step:.6g}") for n in range(-most, most + 1)]
-
-
-_VERDICTS = {
-    "better": ("#0b5cad", "o", "the first mode is better"),
-    "worse": ("#c26a00", "s", "the first mode is worse"),
-    "open": ("#777d86", "o", "open, or neither better nor worse"),
-}
-"""Colour, marker and words of each verdict: told apart without colour as well. An open one is hollow."""
-
-
-def write_plots(summary: Json, folder: Path) -> list[Path]:
-    """Writes the plot of the differences, where there are any, as PNG and SVG, and returns the files."""
-    check_matplotlib()
-    figure = forest(summary)
-    return [] if figure is None else save(figure, folder / "differences")
-
-
-def forest(summary: Json) -> Figure | None:
-    """The mean differences with their intervals: a row of panels a pair of modes, a column a kind of measure.
-
-    Panels of one column share their scale, so that a longer bar is a larger difference wherever it stands.
-    """
-    from matplotlib.lines import Line2D
-
-    kinds = [kind for kind in KINDS if any(drawn(pair, kind) for pair in summary["pairs"])]
-    pairs = [pair for pair in summary["pairs"] if any(drawn(pair, kind) for kind in kinds)]
-    if not pairs:
-        return None
-    heights = [max(len(drawn(pair, kind)) for kind in kinds) + 1.6 for pair in pairs]
-    figure = new_figure("Differences between modes: mean and 95 % interval", 4.7 * len(kinds), 0.34 * sum(heights) + 1)
-    grid = figure.subplots(len(pairs), len(kinds), squeeze=False, height_ratios=heights, sharex="col")
-    for column, kind in enumerate(kinds):
-        ends = [abs(d["difference"][end]) for pair in pairs for d in drawn(pair, kind) for end in ("low", "high")]
-        for axes, pair in zip(grid[:, column], pairs, strict=True):
-            _forest(axes, drawn(pair, kind), max(ends) * 1.08 or 0.1)
-        grid[-1, column].set_xlabel(f"difference: {KINDS[kind].lower()}", fontsize=8)
-    for axes, pair in zip(grid[:, 0], pairs, strict=True):
-        axes.set_title(f"{pair['a']} minus {pair['b']}", fontsize=9, loc="left")
-    looks = [{**_look(verdict), "linewidth": 2, "label": said} for verdict, (_, _, said) in _VERDICTS.items()]
-    handles = [Line2D([], [], **look) for look in looks]
-    figure.legend(handles=handles, loc="outside lower center", ncols=len(looks), fontsize=8, frameon=False)
-    return figure
-
-
-def _forest(axes: Axes, lines: Sequence[Json], reach: float) -> None:
-    for at, line in enumerate(lines):
-        found, look = line["difference"], _look(line["verdict"] or "open")
-        axes.plot([found["low"], found["high"]], [at, at], color=look["color"], linewidth=2)
-        axes.plot([found["value"]], [at], **look)
-    axes.axvline(0, color="#575d66", linewidth=1, zorder=0)
-    axes.set_yticks(range(len(lines)), [f"{d['label']} (n = {d['difference']['n']})" for d in lines], fontsize=8)
-    axes.set(xlim=(-reach, reach), ylim=(max(len(lines), 1) - 0.4, -0.6))
-    axes.locator_params(axis="x", nbins=5)  # more labels than that run into each other
-    tidy(axes)
-    axes.tick_params(axis="x", labelbottom=True)
-
-
-def _look(verdict: str) -> dict[str, Any]:
-    colour, marker, _ = _VERDICTS[verdict]
-    fill = "white" if verdict == "open" else colour
-    return {"color": colour, "marker": marker, "markersize": 5.5, "markerfacecolor": fill}

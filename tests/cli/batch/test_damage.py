@@ -131,7 +131,7 @@ def test_the_rows_of_a_comparison_are_checked(run: Run, tmp_path: Path) -> None:
     """A changed letter is an error that names the line; without that line its row is made again."""
     file, out = data(tmp_path, 2), tmp_path / "out"
     with LoopbackServer(rewrite) as server:
-        command = ["compare", str(file), "--out", str(out), "--modes", "improve", "--max-rounds", "1", "--no-plots",
+        command = ["compare", str(file), "--out", str(out), "--modes", "improve", "--max-rounds", "1",
                    "--backend", "openai:test", "--base-url", server.base_url]  # fmt: skip
         assert run(*command).code == 0
         rows = out / "rows.jsonl"
