@@ -80,8 +80,13 @@ def _show_gate(found: GateCalibration) -> None:
         shown = ["" if at is None else str(sum(probability(z) >= at for z in part)) for part in parts]
         rows.append((f"{risk:g}", ("none keeps it" if at is None else f"{at:.3f}", *shown)))
     print_table(("probability from", "better ones shown", "worse ones shown"), rows)
+    kept = next((risk for risk in RISKS if found.threshold_for(risk) is not None), None)
     if found.threshold_for(RISKS[1]) is None:
-        say(f"a risk of {RISKS[1]:g} needs at least 20 accepted rewrites without a worse one")
+        instead = "judge more" if kept is None else f"judge more, or give --gate-risk {kept:g} with this file"
+        say(
+            f"with the default --gate-risk {RISKS[1]:g} this file accepts no rewrite: that takes at least 20 accepted "
+            f"ones without a worse one; {instead}"
+        )
 
 
 @app.command()

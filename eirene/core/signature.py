@@ -42,6 +42,13 @@ def signature(**settings: object) -> str:
     return "|".join(f"{name}:{value}" for name, value in settings.items() if value is not None)
 
 
+def settings_changed(was: str, now: str) -> str:
+    """What two signatures differ in: `rounds:1, now rounds:2; seed:0, now seed:1`."""
+    old, new = (dict(setting.partition(":")[::2] for setting in line.split("|")) for line in (was, now))
+    changed = [name for name in {**old, **new} if old.get(name) != new.get(name)]
+    return "; ".join(f"{name}:{old.get(name, 'none')}, now {name}:{new.get(name, 'none')}" for name in changed)
+
+
 def digest(value: Any) -> str:
     """SHA-256 of a JSON value in canonical form (see `canonical`), as 64 hex digits."""
     return hashlib.sha256(canonical(value).encode("utf-8")).hexdigest()

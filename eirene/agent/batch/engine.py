@@ -24,6 +24,7 @@ from eirene.agent.settings import Settings
 from eirene.core.errors import InputError
 from eirene.core.logs import get_logger
 from eirene.core.records import Item, Record
+from eirene.core.signature import settings_changed
 from eirene.data import Dataset
 from eirene.data.dataset import id_number
 from eirene.data.journal import Journal, JournalLine, OnScan
@@ -140,7 +141,7 @@ def open_batch(
 
 def _changed(row: BatchLine, n: int, hashes: RowHash) -> str:
     why = "another input row, or other models" if row.signature == hashes.signature else (
-        f"other settings: {row.signature}, now {hashes.signature}"
+        f"other settings: {settings_changed(row.signature, hashes.signature)}"
     )  # fmt: skip
     more = f" (and {n - 1} more)" if n > 1 else ""
     return (

@@ -24,7 +24,7 @@ from eirene.core.grounding import Source, grounding_for
 from eirene.core.logs import get_logger
 from eirene.core.records import MODES, Item, Mode, Record
 from eirene.core.scores import Unscored
-from eirene.core.signature import check_seed, derive_seed, digest
+from eirene.core.signature import check_seed, derive_seed, digest, settings_changed
 from eirene.core.tracing import root_span
 from eirene.core.usage import Meter, Usage
 from eirene.core.validation import FrozenModel
@@ -102,7 +102,7 @@ class _Job:
         """Why a row of this key cannot stand for the job; None where it can."""
         if row.hash == self.hash:
             return None
-        settings = f"other settings: {row.record.signature}, now {self.signature}"
+        settings = f"other settings: {settings_changed(row.record.signature, self.signature)}"
         why = settings if row.record.signature != self.signature else "another input, or other models"
         return f"has the row {row.id!r} in mode {row.mode} with seed {row.seed}, made from {why}"
 

@@ -18,7 +18,7 @@ from eirene.core.errors import PERMANENT_ERRORS, EireneError, FormError, InputEr
 from eirene.core.findings.edits import apply_findings
 from eirene.core.findings.tagged_reply import findings_in_reply
 from eirene.core.scores import Unscored
-from eirene.core.signature import digest, signature
+from eirene.core.signature import digest, settings_changed, signature
 from eirene.core.usage import Meter, Usage
 from eirene.core.validation import FrozenModel
 from eirene.data import open_source
@@ -262,7 +262,9 @@ async def aevaluate_feedback(
         )  # fmt: skip
 
     def fault(row: FeedbackRow) -> str | None:
-        return None if row.signature == line else f"was made with other settings ({row.signature}), now it is {line}"
+        return (
+            None if row.signature == line else f"was made with other settings: {settings_changed(row.signature, line)}"
+        )
 
     kind = RowKind(
         model=FeedbackRow, name="rows of an evaluation", is_failed=lambda row: row.status == "failed", fault=fault
