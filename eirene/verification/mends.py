@@ -78,7 +78,8 @@ def best_mend(sentence: str, before: ClaimReading, reader: ContextReader, others
         return None
     said = {frozenset(stems(other)) for other in others}
     made = _proposals(sentence, _given(sentence, before, reader))
-    proposals = _to_read([p for p in made if frozenset(stems(p.applied(sentence))) not in said], before)
+    fresh = [p for p in made if frozenset(stems(p.applied(sentence))) not in said]
+    proposals = _to_read(fresh, [p for p in fresh if _may_stand(p, before) and _is_given(sentence, p, reader)])
     if not proposals:
         return None
     check_cancelled()
@@ -117,10 +118,14 @@ def _raw(sentence: str, given: Sequence[str]) -> Iterator[Proposal]:
         yield from value_proposals(sentence, text)
 
 
-def _to_read(proposals: Sequence[Proposal], before: ClaimReading) -> list[Proposal]:
-    """Those that may stand beside the sentence's own reading, and their rivals. The others change nothing."""
-    possible = [p for p in proposals if _may_stand(p, before)]
+def _to_read(proposals: Sequence[Proposal], possible: Sequence[Proposal]) -> list[Proposal]:
+    """Those that may stand, and their rivals. The others change nothing."""
     return [p for p in proposals if p in possible or any(_is_rival(p, best) for best in possible)]
+
+
+def _is_given(sentence: str, proposal: Proposal, reader: ContextReader) -> bool:
+    """Whether any piece of the texts is the sentence but for the proposal: without one, reading it is for nothing."""
+    return any(is_given_but_for(sentence, proposal, piece.text) for piece in reader.pieces)
 
 
 def _may_stand(mend: Mend | Proposal, before: ClaimReading) -> bool:
@@ -185,8 +190,10 @@ def is_given_but_for(sentence: str, proposal: Proposal, given: str) -> bool:
     is_name = proposal.kind == "entity" and not _values(proposal.new)
     if len(before) + len(after) < _FEWEST + is_name:
         return False
-    said = {stem for stem, _ in _words(proposal.applied(sentence))}
     words = _words(given)
+    if not {*before, *after} <= {stem for stem, _ in words}:
+        return False
+    said = {stem for stem, _ in _words(proposal.applied(sentence))}
     return any(
         _go_on_alike(before[::-1], [stem for stem, start in words if start < at][::-1], strange)
         and _go_on_alike(after, [stem for stem, start in words if start >= end], strange)
