@@ -20,10 +20,8 @@ from eirene.core.errors import InputError
 
 if TYPE_CHECKING:
     from eirene.core.records import Item
-    from eirene.core.scores import Scores, Unscored
     from eirene.data import Dataset
-    from eirene.eval.base import Case, Detector
-    from eirene.eval.detectors.salience import SalienceMap
+    from eirene.eval.base import Detector
     from eirene.eval.scoring import DetectorOutcome
 
 
@@ -188,33 +186,25 @@ def _draw(item: Item, out: str, model: str, detector: str, *, measure: str, mean
     import asyncio
 
     from eirene.core.scores import Unscored
+    from eirene.core.usage import Meter
     from eirene.data.output import write_text
     from eirene.eval.base import case_of
+    from eirene.eval.detectors.salience import SalienceDetector, WordMaps
     from eirene.models.local.model import load_local
     from eirene.views.facts import ERRORS, shown_score
-    from eirene.views.salience import heatmap_of, render_salience_page
+    from eirene.views.salience import render_salience_page
 
     case = case_of(item)
     if case.given.source == "derived":
         raise InputError(
             f"row {item.id!r} gives no 'perspectives' and no 'context'; a map needs words to come from", where=where
         )
-    found, scores = asyncio.run(_scored_map(case, load_local(model), measure, _AGGREGATES[detector], mean))
-    if isinstance(found, Unscored):
-        raise InputError(f"there is no map of row {item.id!r}: {found.unscored}", where=where)
-    arguments = case.given.arguments
-    heatmap = heatmap_of(case.question, case.answer, arguments, scores, found.values.tolist())
-    page = render_salience_page(heatmap, answer=case.answer, arguments=arguments, scores=scores, model=model)
+    maps = WordMaps(load_local(model), measure=measure)  # type: ignore[arg-type]  # it is checked there
+    aggregate = _AGGREGATES[detector]
+    detects = SalienceDetector(maps, aggregate=aggregate, mean=mean, keep_shares=True)  # type: ignore[arg-type]  # likewise
+    scores = asyncio.run(detects.score(case, meter=Meter()))
+    if isinstance(scores.coverage, Unscored):
+        raise InputError(f"there is no map of row {item.id!r}: {scores.coverage.unscored}", where=where)
+    page = render_salience_page(case.question, case.answer, case.given.arguments, scores, model=model)
     write_text(out, page, force=force)
     say(f"{', '.join(f'{name} {shown_score(getattr(scores, name))}' for name in ERRORS)} ({out})")
-
-
-async def _scored_map(
-    case: Case, model: object, measure: str, aggregate: str, mean: str
-) -> tuple[SalienceMap | Unscored, Scores]:
-    from eirene.core.usage import Meter
-    from eirene.eval.detectors.salience import SalienceDetector, WordMaps
-
-    maps = WordMaps(model, measure=measure)  # type: ignore[arg-type]  # both are checked where they are used
-    detector = SalienceDetector(maps, aggregate=aggregate, mean=mean)  # type: ignore[arg-type]  # likewise
-    return await maps.get(case, meter=Meter()), await detector.score(case, meter=Meter())  # the map is kept

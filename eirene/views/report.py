@@ -144,7 +144,7 @@ def render_page(
         has_votes=any(s.cells for c in view.critiques for s in c.sentences),
         scores=_scores(view),
         arguments=list(_arguments(view)),
-        maps=[(shown, picture(shown.rows, shown.columns, shown.shares)) for shown in view.maps],
+        maps=[(shown, picture(shown)) for shown in view.maps],
         cost=cost(record.usage),
         file_name=re.sub(r"[^\w.-]+", "-", record.id)[:80] + ".json",
         json=script_safe(record.to_json()),

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from eirene.core.scores import ArgumentScore, Scores, WordScore
-from eirene.views.salience import heatmap_of, render_salience_page, shaded
+from eirene.views.salience import render_salience_page, shaded
 from tests import axe
 from tests.agent.server.chromium import browser
 
@@ -24,9 +24,11 @@ def words(text: str, *errors: float) -> tuple[WordScore, ...]:
 def rendered(answer: str, errors: list[float], argument: str = "wind", given: float = 0.75, group: str = "pro") -> str:
     """The page of an answer and one argument; what each word of the answer came from is a quarter of it."""
     argued = ArgumentScore(group=group, n=1, coverage=0.5, words=words(argument, given))
-    scores = Scores(hallucination=0.5, coverage=0.5, arguments=(argued,), words=words(answer, *errors))
-    heatmap = heatmap_of("Wind?", answer, [argument], scores, [[0.25] * len(errors)])
-    return render_salience_page(heatmap, answer=answer, arguments=[argument], scores=scores, model="m")
+    shares = tuple((0, column, 0.25) for column in range(len(errors)))
+    scores = Scores(
+        hallucination=0.5, coverage=0.5, arguments=(argued,), words=words(answer, *errors), shares=shares
+    )  # fmt: skip
+    return render_salience_page("Wind?", answer, [argument], scores, model="m")
 
 
 def test_hostile_texts_stay_texts() -> None:

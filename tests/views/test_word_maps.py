@@ -7,8 +7,7 @@ import json
 from eirene.core.records import Item, Record
 from eirene.core.scores import ArgumentScore, Scores, WordScore
 from eirene.views.report import render_page, render_report
-from eirene.views.salience import MOST_WORDS_OF_RECORD as MOST_WORDS
-from eirene.views.salience import word_maps
+from eirene.views.salience import MOST_WORDS, word_maps
 from tests.views.records import ITEM, record
 
 EVIL = "<script>alert(1)</script>"
