@@ -257,7 +257,7 @@ def refiner(
         trained = training.run(train_refiner, data, run, rows=rows, recipe=recipe)
         held = trained.card["figures"]["held_out"]
         measured = "" if held is None else (
-            f"{held['pairs']} held-out pairs: loss {held['before']['loss']} -> {held['after']['loss']}, preferred "
-            f"reply raised more in {100 * held['after']['reward_accuracy']['value']:.1f} %"
+            f"{held['pairs']} held-out pairs: loss {held['loss']} (0.6931 before), preferred reply raised more in "
+            f"{100 * held['reward_accuracy']['value']:.1f} %"
         )  # fmt: skip
         training.tell(trained, "refine ITEM --backend {}", more=measured)

@@ -5,11 +5,8 @@ Importing this loads no torch.
 
 from __future__ import annotations
 
-import contextlib
-import math
 from collections import Counter
-from collections.abc import Callable, Sequence
-from contextlib import AbstractContextManager
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Unpack
@@ -46,8 +43,7 @@ from eirene.refiners.base import RefineTask
 from eirene.refiners.preference_pairs import PreferencePair, read_pairs, split_pairs, usable
 
 if TYPE_CHECKING:
-    import torch
-    from transformers import PreTrainedModel, PreTrainedTokenizerBase
+    from transformers import PreTrainedTokenizerBase
 
 logger = get_logger(__name__)
 
@@ -55,8 +51,9 @@ QUESTION_PROMPT = "answer_question"
 TOO_LONG = "longer than max_tokens"
 SAME_TOKENS = "both sides are the same to the tokenizer"
 _MODES: dict[PromptName, Mode] = {"improve": "improve", "generic": "generic"}
+_ACCURACY = "rewards/accuracies"
 _CURVES = {
-    "train_loss": "loss", "train_accuracy": "rewards/accuracies", "train_margin": "rewards/margins",
+    "train_loss": "loss", "train_accuracy": _ACCURACY, "train_margin": "rewards/margins",
     "held_out_loss": "eval_loss",
 }  # fmt: skip
 
@@ -111,17 +108,16 @@ def _train(
     dropped = dropped + lost + lost_too
     if dropped:
         logger.warning("%d of %d pairs are left out: %s", dropped.total(), facts["rows"], _causes(dropped))
-    figures, ranked = _fit(pairs, held, run, recipe, tokenizer)
+    figures = _fit(pairs, held, run, recipe, tokenizer)
     log = figures.pop("log")
     if asking.prompt is not None:
         carried = CarriedPrompt("refiner", asking.layout, asking.prompt)
         write_json(run.folder / PROMPT_FILE, sealed_value(carried.to_json()))
     curves = {name: curve(logged(log, key)) for name, key in _CURVES.items()}
-    summary = {"held_out": summarise(ranked, beta=recipe.beta) if ranked else None}
     counts = {"dropped": dict(sorted(dropped.items())), "train": described(pairs), "held_out": described(held)}
     return finish_run(
         run, order, "A refiner for Eirene", {**facts, **counts}, prompt=asking.facts(),
-        figures={**summary, **curves, **figures},
+        figures={"held_out": measured(log, held), **curves, **figures},
     )  # fmt: skip
 
 
@@ -131,8 +127,8 @@ def _fit(
     run: TrainingRun,
     recipe: RefinerRecipe,
     tokenizer: PreTrainedTokenizerBase,
-) -> tuple[dict[str, Any], list[RankedPair]]:
-    """Trains and saves; figures, and how the held-out pairs are ranked after it and before."""
+) -> dict[str, Any]:
+    """Trains and saves; figures."""
     from eirene.models.training.fit import pair_trainer, quiet_trl, save, train
 
     with quiet_trl():
@@ -141,8 +137,7 @@ def _fit(
         )
         figures = train(trainer, run)
         save(trainer.model, tokenizer, run.folder)
-        context = trainer.accelerator.autocast()
-        return figures, rank(trainer.model, held, reference=trainer.ref_model, context=context)
+    return figures
 
 
 @dataclass(frozen=True, slots=True)
@@ -256,98 +251,19 @@ def described(pairs: Sequence[EncodedPair]) -> dict[str, Any]:
     return {"pairs": len(pairs), "questions": len({pair.key for pair in pairs}), "longer_preferred": longer}
 
 
-@dataclass(frozen=True, slots=True)
-class RankedPair:
-    """One pair: log-likelihoods of its replies, in nats, by the trained model and by the one it started from."""
+def measured(log: Sequence[Mapping[str, Any]], held: Sequence[EncodedPair]) -> dict[str, Any] | None:
+    """DPO's figures of the held-out pairs at the end; None without pairs. At the beginning loss and margin are ln 2 and 0.
 
-    key: str
-    chosen: float
-    rejected: float
-    chosen_before: float
-    rejected_before: float
-    n_chosen: int
-    n_rejected: int
-
-    @property
-    def log_ratio(self) -> float:
-        """How much more the training has raised the preferred reply than the other: the DPO reward over beta."""
-        return (self.chosen - self.chosen_before) - (self.rejected - self.rejected_before)
-
-
-def rank(
-    model: Any,
-    pairs: Sequence[EncodedPair],
-    *,
-    reference: PreTrainedModel | None = None,
-    context: AbstractContextManager[Any] | None = None,
-) -> list[RankedPair]:
-    """A row for each pair, in order. `reference` is the model before training; None is `model` with its adapter off.
-
-    `context` is what forward passes run in. One reply goes through at once: its logits are computed whole, which TRL's
-    loss does without. The models are in evaluation mode afterwards. Nothing here goes through TRL.
+    `reward_accuracy`: how often the training raised the preferred reply more than the other, with a 95 % Wilson
+    interval in which a prompt counts once.
     """
-    import torch
-
-    with torch.inference_mode(), contextlib.nullcontext() if context is None else context:
-        after = [(_log_likelihood(model, p.chosen), _log_likelihood(model, p.rejected)) for p in pairs]
-        with contextlib.nullcontext() if reference is not None else model.disable_adapter():
-            first = model if reference is None else reference
-            before = [(_log_likelihood(first, p.chosen), _log_likelihood(first, p.rejected)) for p in pairs]
-    return [
-        RankedPair(p.key, *now, *then, len(p.chosen.ids) - p.chosen.n_prompt, len(p.rejected.ids) - p.rejected.n_prompt)
-        for p, now, then in zip(pairs, after, before, strict=True)
-    ]
-
-
-def _log_likelihood(model: Any, example: EncodedExample) -> float:
-    """The summed log-probability of a reply's tokens, its end token included."""
-    import torch
-
-    ids = torch.tensor([example.ids], device=model.device)
-    logits: torch.Tensor = model.train(False)(input_ids=ids, use_cache=False).logits[0, example.n_prompt - 1 : -1]
-    found = logits.float().log_softmax(-1).gather(1, ids[0, example.n_prompt :, None])
-    return float(found.sum())
-
-
-def summarise(rows: Sequence[RankedPair], *, beta: float) -> dict[str, Any]:
-    """Figures before and after, with 95 % Wilson intervals in which a prompt counts once; ties count one half.
-
-    `preference_accuracy`: how often the preferred reply is the likelier one, whole and per token; `reward_accuracy`:
-    how often the training raised it more than the other. `loss`, `reward_margin`: DPO's own; before training they are
-    ln 2 and 0 for every pair. `longer_preferred`: how often the preferred reply is the longer one, which a model can
-    learn without reading either.
-    """
-    n = len({row.key for row in rows})
-
-    def accuracy(margin: Callable[[RankedPair], float]) -> dict[str, float]:
-        margins = [margin(row) for row in rows]
-        value = sum(1.0 if m > 0 else 0.5 if m == 0 else 0.0 for m in margins) / len(margins)
-        low, high = wilson(value, n)
-        return {"value": round(value, 4), "low": round(low, 4), "high": round(high, 4)}
-
-    rewards = [beta * row.log_ratio for row in rows]
+    if not held:
+        return None
+    loss, margin, accuracy = (logged(log, f"eval_{key}")[-1] for key in ("loss", "rewards/margins", _ACCURACY))
+    low, high = wilson(accuracy, len({pair.key for pair in held}))
     return {
-        "pairs": len(rows),
-        "questions": n,
-        "before": {
-            "loss": round(math.log(2), 4),
-            "reward_margin": 0.0,
-            "preference_accuracy": accuracy(lambda r: r.chosen_before - r.rejected_before),
-            "preference_accuracy_per_token": accuracy(
-                lambda r: r.chosen_before / r.n_chosen - r.rejected_before / r.n_rejected
-            ),
-        },
-        "after": {
-            "loss": round(sum(_softplus(-x) for x in rewards) / len(rewards), 4),
-            "reward_margin": round(sum(rewards) / len(rewards), 4),
-            "reward_accuracy": accuracy(lambda r: r.log_ratio),
-            "preference_accuracy": accuracy(lambda r: r.chosen - r.rejected),
-            "preference_accuracy_per_token": accuracy(lambda r: r.chosen / r.n_chosen - r.rejected / r.n_rejected),
-        },
-        "longer_preferred": accuracy(lambda r: r.n_chosen - r.n_rejected),
+        "pairs": len(held),
+        "loss": round(loss, 4),
+        "reward_margin": round(margin, 4),
+        "reward_accuracy": {"value": round(accuracy, 4), "low": round(low, 4), "high": round(high, 4)},
     }
-
-
-def _softplus(x: float) -> float:
-    """ln(1 + e^x), for any x."""
-    return max(x, 0.0) + math.log1p(math.exp(-abs(x)))

@@ -101,7 +101,9 @@ def pair_trainer(
 
     Under LoRA the reference is the model with the adapter off: no second copy.
     """
-    settings = DPOConfig(**_arguments(run, n_examples=len(pairs), has_dev=bool(held)), beta=recipe.beta)
+    arguments = _arguments(run, n_examples=len(pairs), has_dev=bool(held))
+    arguments["per_device_eval_batch_size"] = 1  # TRL's figures are means over batches, and these are to be of pairs
+    settings = DPOConfig(**arguments, beta=recipe.beta)
     reference = None if recipe.method == "lora" else load_base(run.base, device=device_of(run), dtype="float32")
     return PairTrainer(
         model=_load(run), ref_model=reference, args=_on_one_gpu(settings), train_dataset=Dataset.from_list(list(pairs)),
