@@ -252,7 +252,7 @@ def described(pairs: Sequence[EncodedPair]) -> dict[str, Any]:
 
 
 def measured(log: Sequence[Mapping[str, Any]], held: Sequence[EncodedPair]) -> dict[str, Any] | None:
-    """DPO's figures of the held-out pairs at the end; None without pairs. At the beginning loss and margin are ln 2 and 0.
+    """DPO's figures of the held-out pairs, None without any; before training, loss and margin are ln 2 and 0.
 
     `reward_accuracy`: how often the training raised the preferred reply more than the other, with a 95 % Wilson
     interval in which a prompt counts once.
