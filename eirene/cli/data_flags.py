@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+import os
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import partial
+from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Literal
 
 import typer
@@ -15,6 +17,7 @@ if TYPE_CHECKING:
     from eirene.core.records import Item
     from eirene.data import Dataset, RowSource, Selection, Shape
     from eirene.retrieval import Retriever
+    from eirene.retrieval.passages import Passage
 
 # Written out here because what reads needs NumPy and pydantic, which `--help` should not wait for; a test compares.
 FormatName = Literal["auto", "json", "jsonl", "csv", "tsv", "parquet", "arrow"]
@@ -94,6 +97,69 @@ class DataFlags(SelectionFlags, FormFlags):
         )  # fmt: skip
 
 
+def passages_of(places: Sequence[str]) -> Iterator[Passage]:
+    """Passages from what `--context` names: texts as they are, files and folders as a corpus is read.
+
+    Raises `InputError` for what looks like a file and is none.
+    """
+    from eirene.retrieval.passages import Passage, read_corpus
+
+    for n, place in enumerate(places, start=1):
+        if os.path.exists(place):
+            yield from read_corpus(place)
+        elif not any(c.isspace() for c in place) and ("/" in place or Path(place).suffix):
+            raise InputError(f"there is no file {place!r}; a text has more than one word", field="context")
+        else:
+            yield Passage(str(n), place)
+
+
+@dataclass(frozen=True, kw_only=True)
+class TextFlags:
+    """One's own question and answer in place of a file, and what the answer is to be checked against."""
+
+    question: Annotated[str | None, typer.Option(help="The question, instead of a file.")] = None
+    answer: Annotated[str | None, typer.Option(help="The answer to it.")] = None
+    context: Annotated[
+        list[str] | None,
+        typer.Option(metavar="TEXT|FILE|DIR", help="A passage, or a file of passages; repeatable."),
+    ] = None
+    side: Annotated[
+        list[str] | None,
+        typer.Option(metavar="SIDE=TEXT", help="What a side argues, such as pro=TEXT; repeatable."),
+    ] = None
+
+    def item(self, file: str | None) -> Item | None:
+        """The item of these texts; None where they come from `file`. Raises `InputError` for too many or too few."""
+        from eirene.core.records import parse_item
+
+        given = {name: value for name, value in vars(self).items() if value is not None}
+        if file is not None:
+            if given:
+                raise InputError("give a FILE, or --question and --answer, not both", field=next(iter(given)))
+            return None
+        if self.question is None and self.answer is None:
+            raise InputError("nothing to refine: give a FILE, - for standard input, or --question and --answer")
+        if missing := [name for name in ("question", "answer") if getattr(self, name) is None]:
+            raise InputError(f"--{missing[0]} is missing; --question and --answer go together", field=missing[0])
+        row: dict[str, object] = {"question": self.question, "answer": self.answer}
+        if self.context:
+            row["context"] = [passage.shown for passage in passages_of(self.context)]
+        if self.side:
+            row["perspectives"] = self._sides(self.side)
+        return parse_item(row)
+
+    def _sides(self, given: Sequence[str]) -> dict[str, list[str]]:
+        found: dict[str, list[str]] = {}
+        for one in given:
+            name, equals, text = one.partition("=")
+            if not equals or not name.strip() or not text.strip():
+                raise InputError(
+                    f'--side wants SIDE=TEXT, such as pro="Families save money.", got {one!r}', field="side"
+                )
+            found.setdefault(name.strip(), []).append(text.strip())
+        return found
+
+
 def with_id(items: Sequence[Item], row: str | None, *, where: str) -> Sequence[Item]:
     """The one item with this id, or all where none is named; an `InputError` names some ids where there is none."""
     if row is None:
@@ -154,7 +220,6 @@ class CorpusFlags:
     def retriever(self, corpus: str) -> Retriever:
         """The retriever, its index built or brought up to date; progress goes to standard error."""
         import tempfile
-        from pathlib import Path
 
         from eirene.cli.progress import watch
         from eirene.core.memo import cache_folder

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from eirene.cli import flags
-from eirene.cli.data_flags import IN_HELP, CorpusFlags, DataFlags, RowId, with_id
+from eirene.cli.data_flags import IN_HELP, CorpusFlags, DataFlags, RowId, TextFlags, with_id
 from eirene.cli.flags import LoopFlags, TraceFlags, Without, with_groups
 from eirene.cli.model_flags import ModelFlags
 from eirene.cli.progress import watch
@@ -22,8 +22,6 @@ if TYPE_CHECKING:
     from eirene.core.records import Item, Record
 
 File = Annotated[str | None, typer.Argument(metavar="FILE|-", help=IN_HELP)]
-Question = Annotated[str | None, typer.Option(help="The question, instead of a file.")]
-Answer = Annotated[str | None, typer.Option(help="The answer to it.")]
 Interactive = Annotated[
     bool,
     typer.Option(
@@ -43,14 +41,13 @@ Checkpoint = Annotated[
 
 
 @with_groups(
-    "backend", "base-url", "mode", "question", "answer", "id", "corpus", "interactive", "json", "html", "force",
-    "config",
+    "backend", "base-url", "mode", "question", "answer", "context", "side", "id", "corpus", "interactive", "json",
+    "html", "force", "config",
 )  # fmt: skip
 def refine(
     file: File = None,
     *,
-    question: Question = None,
-    answer: Answer = None,
+    texts: TextFlags,
     row: RowId = None,
     data: DataFlags,
     corpus: CorpusFlags,
@@ -67,17 +64,14 @@ def refine(
     """Critique an answer, rewrite it, score both, and show which one stands and why."""
     with output(), ExitStack() as loading:
         _check_interactive(file, interactive=interactive, checkpoint=checkpoint)
-        _check_sources(file, question, answer)
+        one = texts.item(file)
         loading.enter_context(watch(1))  # a long text and the models take their time before the first step
-        from eirene.core.records import parse_item
-
-        if file is None:
+        if one is not None:
             fill = corpus.filler()
-            one = parse_item({"question": question, "answer": answer})
             items: Sequence[Item] = [one if fill is None else fill(one)]
         else:
             # What is to be refined is checked whole before anything is spent.
-            rows = data.open(file, each=corpus.filler())
+            rows = data.open(str(file), each=corpus.filler())
             items = with_id(rows.read(), row, where=rows.name)
         if html is not None and len(items) > 1:
             raise InputError(
@@ -115,17 +109,6 @@ def _check_interactive(file: str | None, *, interactive: bool, checkpoint: str |
     from eirene.cli.review import check_terminal
 
     check_terminal()
-
-
-def _check_sources(file: str | None, question: str | None, answer: str | None) -> None:
-    given = {"question": question, "answer": answer}
-    missing = [name for name, text in given.items() if text is None]
-    if file is None and len(missing) == len(given):
-        raise InputError("nothing to refine: give a FILE, - for standard input, or --question and --answer")
-    if file is not None and len(missing) < len(given):
-        raise InputError("give a FILE, or --question and --answer, not both")
-    if file is None and missing:
-        raise InputError(f"--{missing[0]} is missing; --question and --answer go together", field=missing[0])
 
 
 def check_page(html: str | None, source: str | None, *, as_json: bool, force: bool) -> None:

@@ -87,6 +87,8 @@ def score_table(record: Record, *, most_rounds: int = 3) -> ScoreTable:
         given = [error for error, cells in found.items() if any(number(cell) is not None for cell in cells)]
         if not given:
             reasons = {cell.unscored for cells in found.values() for cell in cells if isinstance(cell, Unscored)}
+            if detector in record.advisory:  # what decides nothing, and is for other answers than this one
+                reasons = {why for why in reasons if not why.startswith("needs ")}
             notes |= {(detector, why): [] for why in sorted(reasons)}
         for error in given:
             cells = found[error]

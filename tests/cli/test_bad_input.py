@@ -113,6 +113,8 @@ BAD_USAGE: list[tuple[tuple[str, ...], str]] = [
     (("--answer", "a"), "--question is missing"),
     (("--question", "q", "--answer", " "), "'answer' must not be blank"),
     (("x.json", "--question", "q", "--answer", "a"), "not both"),
+    (("--question", "q", "--answer", "a", "--context", "notes.txt"), "there is no file 'notes.txt'"),
+    (("--question", "q", "--answer", "a", "--side", "pro"), "--side wants SIDE=TEXT"),
     (("--sampels", "3"), "no such option: --sampels"),
     (("--samples", "many"), "'--samples' must be an integer, got 'many'"),
     (("--samples", "0", "--question", "q", "--answer", "a"), "samples must be"),

@@ -47,6 +47,18 @@ def test_a_question_and_an_answer_need_no_file(run: Run) -> None:
     assert (result.record["status"], result.code) == ("abstained", 0)
 
 
+def test_passages_and_sides_stand_beside_a_question_and_an_answer(run: Run, tmp_path: Path) -> None:
+    """Passages are texts or files of them; arguments stand under the names of their sides."""
+    file = tmp_path / "notes.txt"
+    file.write_text("The bridge is long.\n\nIt was opened in March 1890.", "utf-8")
+    asked = ("refine", "--question", "When?", "--answer", "It was opened in 1899.", "--json")
+    for given in ("It was opened in March 1890.", file):
+        assert run(*asked, "--context", given).record["answer"] == "It was opened in 1890."
+    sides = ("--side", "pro=Families save money.", "--side", "con=Buses are slow.", "--side", "pro=It is clean.")
+    scored = run(*asked, *sides).record["scores"]["original"]["alignment"]["arguments"]
+    assert [argument["group"] for argument in scored] == ["pro", "pro", "con"]
+
+
 def test_the_reader_sees_every_part_of_the_record(run: Run) -> None:
     shown = run("refine", EXAMPLES / "dropped-argument.json").out
     for part in ("Question", "Critique", "tag consistency", "complete", "missing here", "Rewrite", "+ ", "Scores",
