@@ -1,23 +1,39 @@
 """Readers of labelled sets as we laid them out for measuring (DATA of `benchmarks/results.py`): joined, trimmed, split.
 
-With passages: ExpertQA, FRANK, WikiBio. With arguments: NPOV answers and pairs, ArgKP. With nothing: HaluEval, which
-only who knows the world can judge. `read_set` reads these and what `eirene.eval.datasets.read_labelled` knows.
+With passages: ExpertQA, FRANK, WikiBio. With arguments: NPOV answers and pairs, ArgKP. With nothing: HaluEval and
+HaluQuestQA's remarks, which only who knows the world can judge. `read_set` reads these and what
+`eirene.eval.datasets.read_labelled` knows.
 """
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator, Mapping
 from typing import Any
 
 from eirene.core.records import parse_item
+from eirene.data.haluquestqa import names_whole
 from eirene.data.json_rows import Row
 from eirene.eval.datasets import FORMS, Labelled, LabelledSet, Mark, read_labelled
-from eirene.eval.datasets.base import find_span, marked_faults
+from eirene.eval.datasets.base import marked_faults
 from eirene.eval.datasets.labelled import Form
 from eirene.eval.datasets.published import SUMMARY, passage_item
 
 _SIDES = ("pro", "con")
 _FRANK_KINDS = ("RelE", "EntE", "CircE", "OutE", "GramE", "CorefE", "LinkE", "Other")
+
+
+def find_span(answer: str, text: str, *, at: int = 0) -> tuple[int, int] | None:
+    """Where `text` stands in the answer, from `at` on; white space and case may differ. None where it does not."""
+    wanted = text.strip()
+    if not wanted:
+        return None
+    start = answer.find(wanted, at)
+    if start >= 0:
+        return start, start + len(wanted)
+    pattern = r"\s+".join(re.escape(word) for word in wanted.split())
+    found = re.compile(pattern, re.IGNORECASE).search(answer, at)
+    return found.span() if found else None
 
 
 def expertqa(data: dict[str, Any], row: Row) -> Labelled:
@@ -183,6 +199,25 @@ def _pair(
     return Labelled(checked, cluster, coverage=not covered, missing=missing, slices={"side": (side,)})
 
 
+def haluquestqa(data: dict[str, Any], row: Row) -> Iterator[Labelled]:
+    """The two annotated answers to a question. Hallucination: a remark on factuality; coverage: on incompleteness."""
+    for which in ("answer1", "answer2"):
+        answer, name = data[which], f"{data['source_file'].removesuffix('.txt')}-{which}"
+        item = parse_item({"id": name, "question": data["question"], "answer": answer}, where=row.where)
+        remarks = [r for r in data["annotations"] if r["target"] == which]
+        facts = [r["span"] or "" for r in remarks if r["aspect"] == "factuality"]
+        found = [(0, len(answer)) if names_whole(text) else find_span(answer, text) for text in facts]
+        spans = [span for span in found if span is not None]
+        yield Labelled(
+            item,
+            cluster=item.question,
+            hallucination=bool(facts),
+            coverage=any(r["aspect"] == "incomplete_ans" for r in remarks),
+            marks=marked_faults(answer, spans) if len(spans) == len(found) else None,
+            slices={"category": (data["category"],), "source": (data[f"{which}_source"],)},
+        )
+
+
 OURS: tuple[Form, ...] = (
     Form("NPOV answers", "query,response,pro_arguments,con_arguments,error_type", npov),
     Form("NPOV equivalence", "claim_id,argument,other,equivalent", equivalence),
@@ -191,6 +226,7 @@ OURS: tuple[Form, ...] = (
     Form("FRANK", "hash,summary,Factuality", frank, ("articles.jsonl", "hash")),
     Form("WikiBio GPT-3", "wiki_bio_test_idx,passage,sentences", wikibio),
     Form("HaluEval", "query,response,hallucination,spans", halueval),
+    Form("HaluQuestQA", "answer1,answer2,annotations", haluquestqa),
 )
 
 

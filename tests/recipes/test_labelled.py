@@ -7,10 +7,12 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from eirene.core.errors import InputError
 from eirene.eval.datasets import FORMS
-from recipes.labelled import OURS, read_set
+from recipes.labelled import OURS, find_span, read_set
 from tests.eval.datasets import labelled_rows
 from tests.eval.datasets.labelled_rows import labels
 
@@ -179,3 +181,37 @@ def test_rows_that_fit_no_form_are_named_and_forms_have_names_of_their_own(tmp_p
             read(tmp_path, *rows)
     names = [form.name for form in (*OURS, *FORMS)]
     assert len({*names}) == len(names)
+
+
+def test_haluquestqa_gives_two_answers(tmp_path: Path) -> None:
+    remarks = [
+        {"aspect": "factuality", "target": "answer1", "span": "Cats  PURR."},
+        {"aspect": "incomplete_ans", "target": "answer2", "span": "Yes."},
+        {"aspect": "factuality", "target": "answer2", "span": "ANSWER2:"},
+        {"aspect": "ques_misconception", "target": "question1", "span": "x"},
+    ]
+    row = {
+        "source_file": "f.txt",
+        "category": "law",
+        "question": "Trams?",
+        "answer1": "They hum. Cats purr.",
+        "answer1_source": "human",
+        "answer2": "Yes.",
+        "answer2_source": "model",
+        "annotations": remarks,
+    }
+    first, second = read(tmp_path, row).cases
+    assert (first.hallucination, first.coverage, labels(first)) == (True, False, [False, True])
+    assert (second.hallucination, second.coverage, second.slices["source"]) == (True, True, ("model",))
+    assert labels(second) == [True]  # the word for the answer itself is on all of it
+    assert first.cluster == second.cluster
+
+
+@given(st.text("ab .\n", min_size=1, max_size=30), st.integers(0, 30), st.integers(0, 30))
+def test_a_piece_is_found_whatever_its_white_space(text: str, a: int, b: int) -> None:
+    piece = text[min(a, b) : max(a, b)]
+    span = find_span(text, piece.replace(" ", "\n"))
+    if not piece.strip():
+        assert span is None
+    else:
+        assert span is not None and text[slice(*span)].split() == piece.split()

@@ -59,7 +59,7 @@ class RowFlags:
 AnnotatedData = Annotated[
     str,
     typer.Argument(
-        metavar="DATA|-", help="Annotated answers: FavaBench, RAGTruth, QA-Feedback, HaluQuestQA, own rows."
+        metavar="DATA|-", help="Annotated answers: FavaBench, RAGTruth, QA-Feedback, HaluQuestQA's sentences, own rows."
     ),
 ]
 Predictions = Annotated[

@@ -22,7 +22,6 @@ from eirene.data.json_rows import Row
 from eirene.eval.datasets.base import case_of as feedback_case
 from eirene.eval.datasets.base import with_own_ids
 from eirene.eval.datasets.labelled import Form, read_forms
-from eirene.eval.datasets.published import haluquestqa_answers, marked_place
 from eirene.eval.datasets.published import qa_feedback as labelled_qa_feedback
 from eirene.eval.datasets.published import ragtruth as labelled_ragtruth
 from eirene.text.sentences import Sentence, split_sentences
@@ -93,25 +92,7 @@ QA_FEEDBACK = Taxonomy(
         "Incoherent": None,
     },
 )
-_LACKING = _kinds("completeness", "missing")
-HALUQUESTQA = Taxonomy(
-    "HaluQuestQA",
-    {
-        "misconception": _kinds("misconception"),
-        "factuality": _kinds("factuality") | _AT_ODDS | _NOT_GIVEN,
-        "relevance": _kinds("relevance"),
-        "completeness": _LACKING,
-        "references": _kinds("references"),
-    },
-    {
-        "ques_misconception": "misconception",
-        "factuality": "factuality",
-        "irrelevance": "relevance",
-        "incomplete_ans": "completeness",
-        "reference_example": "references",
-    },
-)
-COMPLETENESS = Taxonomy("HaluQuestQA sentences", {"completeness": _LACKING})
+COMPLETENESS = Taxonomy("HaluQuestQA sentences", {"completeness": _kinds("completeness", "missing")})
 
 
 @dataclass(frozen=True, slots=True)
@@ -221,28 +202,6 @@ def qa_feedback(data: dict[str, Any], row: Row) -> Said:
     return [Annotated(labelled.item, tuple(found), labelled.cluster)], reasons
 
 
-def haluquestqa(data: dict[str, Any], row: Row) -> Said:
-    """The two annotated answers to a question, with the experts' remarks of five aspects.
-
-    A remark on the question has its place before the answer (start == end == 0); one whose text is the word for the
-    answer itself is on the whole answer. An example that the expert found helpful is no fault.
-    """
-    cases, reasons = [], []
-    for which, item in haluquestqa_answers(data, row):
-        answer, found = item.answer, []
-        for remark in data["annotations"]:
-            if remark["target"] not in (which, which.replace("answer", "question")) or remark.get("helpful"):
-                continue
-            kind = HALUQUESTQA.names[remark["aspect"]]
-            place = (0, 0) if kind == "misconception" else marked_place(answer, remark["span"] or "")
-            if kind is None or place is None:
-                reasons.append(f"{remark['aspect']}: its text is not in the answer")
-                continue
-            found.append(finding(kind, *place, remark["reason"] or remark["aspect"], length=len(answer)))
-        cases.append(Annotated(item, tuple(found), cluster=item.question))
-    return cases, reasons
-
-
 def completeness(data: dict[str, Any], row: Row) -> Said:
     """An answer whose sentences are tagged: each Incomplete one is a finding on the whole sentence."""
     case = feedback_case(parse_tagged_answer(row))
@@ -272,13 +231,12 @@ _FORMS = {
     Form("FavaBench", "tagged", fava): FAVA,
     Form("RAGTruth", "source_id,response,labels", ragtruth, ("sources.jsonl", "source_id")): RAGTRUTH,
     Form("QA-Feedback", "question,passages,prediction 1,feedback", qa_feedback): QA_FEEDBACK,
-    Form("HaluQuestQA", "answer1,answer2,annotations", haluquestqa): HALUQUESTQA,
     Form("HaluQuestQA sentences", "question,sentences", completeness): COMPLETENESS,
     Form("Eirene rows with findings", "question,answer,meta", own, meta="findings"): FAVA,
 }
 _UNKNOWN = (
-    "is of no known annotated form: FavaBench ('annotated'), RAGTruth, QA-Feedback, HaluQuestQA, or a row of Eirene's "
-    "with 'findings' in its meta"
+    "is of no known annotated form: FavaBench ('annotated'), RAGTruth, QA-Feedback, HaluQuestQA's tagged "
+    "sentences, or a row of Eirene's with 'findings' in its meta"
 )
 
 

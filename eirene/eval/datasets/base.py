@@ -7,7 +7,6 @@ information that an answer should have given and did not, and for some answers t
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any, TypeVar
@@ -86,19 +85,6 @@ def marked_faults(answer: str, spans: Iterable[tuple[int, int]]) -> tuple[Mark, 
     """The marks of an answer that was judged whole: these spans are faulty, the rest is not."""
     whole = Mark(0, len(answer), False)
     return (whole, *(Mark(max(a, 0), min(b, len(answer)), True) for a, b in spans))
-
-
-def find_span(answer: str, text: str, *, at: int = 0) -> tuple[int, int] | None:
-    """Where `text` stands in the answer, from `at` on; white space and case may differ. None where it does not."""
-    wanted = text.strip()
-    if not wanted:
-        return None
-    start = answer.find(wanted, at)
-    if start >= 0:
-        return start, start + len(wanted)
-    pattern = r"\s+".join(re.escape(word) for word in wanted.split())
-    found = re.compile(pattern, re.IGNORECASE).search(answer, at)
-    return found.span() if found else None
 
 
 @dataclass(frozen=True, slots=True)

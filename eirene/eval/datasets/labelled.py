@@ -107,7 +107,6 @@ FORMS: tuple[Form, ...] = (
     Form("QA-Feedback", "question,passages,prediction 1,feedback", published.qa_feedback),
     Form("RAGTruth", "source_id,response,labels,task", published.ragtruth, ("sources.jsonl", "source_id")),
     Form("FacTool", "prompt,response,label,claims", published.factool),
-    Form("HaluQuestQA", "answer1,answer2,annotations", published.haluquestqa),
     Form("HaluQuestQA sentences", "question,sentences", published.haluquestqa_sentences),
     Form("Eirene rows with labels", "question,answer,meta", own, meta="labels"),
     Form("Synthetic NPOV answers", "question,answer,meta", published.synthetic, meta=_SYNTHETIC),

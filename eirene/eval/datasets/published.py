@@ -1,19 +1,18 @@
 """Readers of published labelled sets: with passages, with arguments, and with nothing given.
 
-With passages: BEGIN, QA-Feedback, RAGTruth. With arguments: what `eirene synth npov` makes. With nothing: FacTool,
-HaluQuestQA, which only who knows the world can judge.
+With passages: BEGIN, QA-Feedback, RAGTruth. With arguments: what `eirene synth npov` makes. With nothing: FacTool and
+the tagged sentences of HaluQuestQA, which only who knows the world can judge.
 """
 
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from typing import Any
 
 from eirene.core.records import Item, parse_item
-from eirene.data.haluquestqa import names_whole
 from eirene.data.json_rows import Row
-from eirene.eval.datasets.base import Labelled, Mark, find_span, marked_faults, parse_feedback_case
+from eirene.eval.datasets.base import Labelled, Mark, marked_faults, parse_feedback_case
 
 SUMMARY = "What does the text say?"
 _TALK = "What can be said to this?"
@@ -88,36 +87,6 @@ def factool(data: dict[str, Any], row: Row) -> Labelled:
     """An answer of a chat model, judged as a whole: an error if it is not factual."""
     item = parse_item({"question": data["prompt"], "answer": data["response"]}, where=row.where)
     return Labelled(item, cluster=item.question, hallucination=not data["label"])
-
-
-def haluquestqa(data: dict[str, Any], row: Row) -> Iterator[Labelled]:
-    """The two annotated answers to a question. Hallucination: a remark on factuality; coverage: on incompleteness."""
-    for which, item in haluquestqa_answers(data, row):
-        answer = item.answer
-        remarks = [r for r in data["annotations"] if r["target"] == which]
-        facts = [r["span"] or "" for r in remarks if r["aspect"] == "factuality"]
-        found = [marked_place(answer, text) for text in facts]
-        spans = [span for span in found if span is not None]
-        yield Labelled(
-            item,
-            cluster=item.question,
-            hallucination=bool(facts),
-            coverage=any(r["aspect"] == "incomplete_ans" for r in remarks),
-            marks=marked_faults(answer, spans) if len(spans) == len(found) else None,
-            slices={"category": (data["category"],), "source": (data[f"{which}_source"],)},
-        )
-
-
-def marked_place(answer: str, span: str) -> tuple[int, int] | None:
-    """Where a remark's text stands; the word for the answer itself is on all of it."""
-    return (0, len(answer)) if names_whole(span) else find_span(answer, span)
-
-
-def haluquestqa_answers(data: dict[str, Any], row: Row) -> Iterator[tuple[str, Item]]:
-    """`answer1` and `answer2`, each as an item."""
-    for which in ("answer1", "answer2"):
-        name = f"{data['source_file'].removesuffix('.txt')}-{which}"
-        yield which, parse_item({"id": name, "question": data["question"], "answer": data[which]}, where=row.where)
 
 
 def haluquestqa_sentences(data: dict[str, Any], row: Row) -> Labelled:

@@ -85,27 +85,6 @@ def test_qa_feedback_leaves_incoherence_out_and_counts_it(tmp_path: Path) -> Non
     assert data.left_out == {"Incoherent: no kind of ours": 1}
 
 
-def test_haluquestqa_aspects_are_findings(tmp_path: Path) -> None:
-    """All five aspects become findings: before the answer (the question's), on the whole of it, or at their text."""
-    remarks = [
-        {"aspect": "ques_misconception", "target": "question1", "span": "why", "reason": "not so"},
-        {"aspect": "factuality", "target": "answer1", "span": "is  green", "reason": "blue"},
-        {"aspect": "incomplete_ans", "target": "answer1", "span": "ANSWER 1", "reason": "short"},
-        {"aspect": "irrelevance", "target": "answer2", "span": "Fish swim.", "reason": "fish"},
-        {"aspect": "reference_example", "target": "answer2", "span": "Fish", "reason": "good", "helpful": True},
-        {"aspect": "factuality", "target": "answer2", "span": "not there", "reason": "?"},
-    ]
-    row = {
-        "source_file": "s.txt", "category": "c", "question": "why", "answer1": "Sky is green.",
-        "answer2": "Light. Fish swim.", "annotations": remarks,
-    }  # fmt: skip
-    data = read_annotated(write(tmp_path / "h.jsonl", row))
-    first, second = ([(f.kind, f.start, f.end) for f in c.findings] for c in data.cases)
-    assert first == [("misconception", 0, 0), ("factuality", 4, 12), ("completeness", 0, 13)]
-    assert second == [("relevance", 7, 17)]
-    assert data.left_out == {"factuality: its text is not in the answer": 1}
-
-
 def test_tagged_sentences_keep_their_annotators_cut(tmp_path: Path) -> None:
     """Incomplete statements are findings of kind completeness, in the sentences that annotators saw."""
     sentences = [{"text": "One. Two.", "tag": "Incomplete", "reason": "r"}, {"text": "Three.", "tag": "Complete"}]

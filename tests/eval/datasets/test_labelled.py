@@ -6,13 +6,11 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
 
 from eirene.core.errors import InputError
 from eirene.core.records import Item
 from eirene.eval.datasets import Labelled, Mark
-from eirene.eval.datasets.base import find_span, marked_faults
+from eirene.eval.datasets.base import marked_faults
 from tests.eval.datasets.labelled_rows import BEGIN, labels, one, read
 
 
@@ -101,16 +99,6 @@ def test_a_fault_covers_a_sentence_if_it_covers_a_word_of_it() -> None:
     for end, expected in ((9, [True, False]), (10, [True, True])):
         case = Labelled(Item(question="?", answer=answer), "c", marks=marked_faults(answer, [(4, end)]))
         assert labels(case) == expected
-
-
-@given(st.text("ab .\n", min_size=1, max_size=30), st.integers(0, 30), st.integers(0, 30))
-def test_a_piece_is_found_whatever_its_white_space(text: str, a: int, b: int) -> None:
-    piece = text[min(a, b) : max(a, b)]
-    span = find_span(text, piece.replace(" ", "\n"))
-    if not piece.strip():
-        assert span is None
-    else:
-        assert span is not None and text[slice(*span)].split() == piece.split()
 
 
 def test_marks_that_reach_over_the_ends_are_cut() -> None:

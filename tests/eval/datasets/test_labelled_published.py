@@ -67,30 +67,6 @@ def test_factool_is_judged_as_a_whole(tmp_path: Path) -> None:
     assert (one(tmp_path, row).hallucination, one(tmp_path, {**row, "label": True}).hallucination) == (True, False)
 
 
-def test_haluquestqa_gives_two_answers(tmp_path: Path) -> None:
-    remarks = [
-        {"aspect": "factuality", "target": "answer1", "span": "Cats  PURR."},
-        {"aspect": "incomplete_ans", "target": "answer2", "span": "Yes."},
-        {"aspect": "factuality", "target": "answer2", "span": "ANSWER2:"},
-        {"aspect": "ques_misconception", "target": "question1", "span": "x"},
-    ]
-    row = {
-        "source_file": "f.txt",
-        "category": "law",
-        "question": "Trams?",
-        "answer1": "They hum. Cats purr.",
-        "answer1_source": "human",
-        "answer2": "Yes.",
-        "answer2_source": "model",
-        "annotations": remarks,
-    }
-    first, second = read(tmp_path, row).cases
-    assert (first.hallucination, first.coverage, labels(first)) == (True, False, [False, True])
-    assert (second.hallucination, second.coverage, second.slices["source"]) == (True, True, ("model",))
-    assert labels(second) == [True]  # the word for the answer itself is on all of it
-    assert first.cluster == second.cluster
-
-
 def test_haluquestqa_sentences_say_whether_an_answer_lacks_something(tmp_path: Path) -> None:
     sentences = [{"n": 1, "text": "Yes.", "tag": "Complete", "reason": ""}]
     assert one(tmp_path, {"question": "Trams?", "sentences": sentences}).coverage is False
