@@ -233,11 +233,6 @@ def child_manager(
     return manager
 
 
-def longer_than(words: int) -> When:
-    """Replies of more than so many words."""
-    return lambda messages, reply: len(reply.split()) > words
-
-
 def mentions(*topics: str) -> When:
     """Conversations in which one of the words or phrases occurs, in a message or in the reply, in any case."""
     if not topics or not all(topic.strip() for topic in topics):
@@ -258,13 +253,3 @@ def share(part: float, *, seed: int = 0) -> When:
         return int.from_bytes(hashed[:8], "big") / 2**64 < part
 
     return drawn
-
-
-def all_of(*rules: When) -> When:
-    """Replies that every rule takes."""
-    return lambda messages, reply: all(rule(messages, reply) for rule in rules)
-
-
-def any_of(*rules: When) -> When:
-    """Replies that at least one rule takes."""
-    return lambda messages, reply: any(rule(messages, reply) for rule in rules)

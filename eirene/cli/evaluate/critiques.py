@@ -173,15 +173,14 @@ def _show_findings(report: Json, annotated: AnnotatedSet) -> None:
         rows: list[Row] = []
         for name in (*annotated.taxonomy.kinds, "any"):
             row = report[level][name]
-            printed = row["as_printed"]["f1"]
             rows.append((
                 "any (binary)" if name == "any" else name,
                 [f"{row['marked']:,}", f"{row['predicted']:,}", plain(row["precision"]), plain(row["recall"]),
-                 cell(row["f1"]), "-" if printed is None else cell(printed)],
+                 cell(row["f1"])],
             ))  # fmt: skip
         mean = report[level]["mean_f1"]
-        rows.append((f"mean of {mean['kinds']}", ["", "", "", "", cell(mean), ""]))
-        print_table(("marked", "found", "P", "R", "F1 [95 %]", "as printed"), rows, title=f"By {level}")
+        rows.append((f"mean of {mean['kinds']}", ["", "", "", "", cell(mean)]))
+        print_table(("marked", "found", "P", "R", "F1 [95 %]"), rows, title=f"By {level}")
     for name, row in report.get("gain", {}).items():
         screen.print(
             f"gain by {name}: {cell(row)}; better {row['better']}, worse {row['worse']}, not measured {row['without']}"

@@ -1,8 +1,7 @@
 """Metrics of findings against annotations: precision, recall and F1 per kind, binary and by span; edit gain.
 
 FAVA, section 3.2. The paper's equation 1 as printed counts every sentence on which prediction and annotation agree,
-also where both see nothing, in the numerator; true positives are meant, and only they give values of at most 1. The
-figures are by true positives; those by the printed formula stand beside them under `as_printed`.
+also where both see nothing, in the numerator; true positives are meant, and only they give values of at most 1.
 
 Findings laid beside annotations, by offsets in the untagged answer: agreements counted in sentences and characters.
 
@@ -90,7 +89,6 @@ def _level(counts: Counts, taxonomy: Taxonomy, resamples: Resamples) -> dict[str
         report[name] = {
             "marked": hits + misses, "predicted": hits + alarms, "agreed": hits, "of": n,
             "precision": precision, "recall": recall, "f1": f1,
-            "as_printed": as_printed(hits=hits, alarms=alarms, misses=misses, right=right),
         }  # fmt: skip
     kinds = sum("value" in report[name]["f1"] for name in names[:-1])
     report["mean_f1"] = {**replace(found[3 * classes], n=kinds).of_clusters(clusters).to_json(), "kinds": kinds}
@@ -115,18 +113,6 @@ def _measures(counts: Counts) -> Metric:
         return np.concatenate([ratio(hits, hits + alarms), ratio(hits, hits + misses), f1, mean[:, None]], axis=1)
 
     return metric
-
-
-def as_printed(*, hits: int, alarms: int, misses: int, right: int) -> dict[str, float | None]:
-    """Precision and recall by equation 1 as it is printed, with agreeing negatives in the numerator; may exceed 1."""
-    agreeing = hits + right
-    predicted, marked = hits + alarms, hits + misses
-    precision = agreeing / predicted if predicted else None
-    recall = agreeing / marked if marked else None
-    f1 = None
-    if precision is not None and recall is not None:
-        f1 = 2 * precision * recall / (precision + recall) if precision + recall else 0.0
-    return {"precision": precision, "recall": recall, "f1": f1}
 
 
 def _gains(scored: Sequence[CaseFindings], resamples: Resamples) -> dict[str, Any]:

@@ -17,7 +17,6 @@ from pydantic import BaseModel
 
 import eirene
 from eirene.agent.state import Parts
-from eirene.agent.wrappers.conversation import longer_than
 from eirene.models.scripted import ScriptedChatModel
 
 SIDES = [
@@ -200,7 +199,7 @@ def test_what_is_no_final_reply_stays_as_it_is() -> None:
         ([], {}),
         ([HumanMessage(QUESTION)], {}),
         ([HumanMessage(QUESTION), CALL], {}),
-        (CHAT["messages"], {"when": longer_than(100)}),
+        (CHAT["messages"], {"when": lambda messages, reply: False}),
         ([HumanMessage(QUESTION), AIMessage("half a pair \ud800")], {}),
     ]:
         state = graph(Chat, mapping=chat_mapping(**options)).invoke({"messages": messages})

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from eirene.core.critique import Finding
 from eirene.core.records import Item
 from eirene.eval.datasets.annotated import FAVA, Annotated
-from eirene.eval.metrics.findings import CaseFindings, as_printed, count_case, findings_report
+from eirene.eval.metrics.findings import CaseFindings, count_case, findings_report
 
 ANSWER = "Ann was born in Oslo. She sings well. He won a prize. It rained. The sun is hot."
 #         0                     22              38              54         64
@@ -48,13 +48,6 @@ def test_the_figures_of_a_case_worked_by_hand() -> None:
     assert level["mean_f1"]["value"] == pytest.approx(1 / 6)
     assert level["mean_f1"]["kinds"] == 3
     assert level["any"]["f1"]["value"] == pytest.approx(2 / 3)
-
-
-def test_the_printed_formula_counts_agreeing_negatives() -> None:
-    """Equation 1 as printed has every agreement in the numerator, and so gives 3/2 where two of five are right."""
-    printed = report(GOLD, PREDICTED)["sentences"]["entity"]["as_printed"]
-    assert printed == {"precision": 1.5, "recall": 1.5, "f1": 1.5}  # (TP 1 + TN 2) / 2 predicted, / 2 marked
-    assert as_printed(hits=0, alarms=0, misses=2, right=3) == {"precision": None, "recall": 1.5, "f1": None}
 
 
 def test_spans_are_counted_in_characters_without_white_space() -> None:
