@@ -40,13 +40,14 @@ from eirene.synth.material import unusable
 from eirene.text.clauses import units_of
 from eirene.text.edits import sentence_edits, undone
 from eirene.text.english import Decapitalizer, as_sentence, is_english, is_statement, side_of
+from eirene.text.fields import fields_of
 from eirene.text.language import language_of
 from eirene.text.refusals import is_refusal
 from eirene.text.sentences import split_sentences
 from eirene.text.values.derived import Derivations
 from eirene.text.values.notation import Notation
 from eirene.text.words import content_words
-from eirene.verification.context import Rarity, pieces_of
+from eirene.verification.context import Rarity
 from eirene.views.diff import diff
 from eirene.views.facts import visible
 from recipes.encoder.data import dress
@@ -123,7 +124,8 @@ def _undone(text: str) -> object:
 
 READERS: dict[str, Reads] = {
     "sentences": split_sentences,
-    "pieces": lambda text: Rarity(pieces_of([text])).shares(text[:200]),
+    "pieces": lambda text: Rarity([s.text for s in split_sentences(text)]).shares(text[:200]),
+    "fields": fields_of,
     "words of a pair": _paired,
     "clauses": lambda text: units_of(text, split_sentences(text)),
     "words": content_words,

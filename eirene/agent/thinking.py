@@ -16,8 +16,8 @@ from eirene.core.critique import Critique, Finding
 from eirene.core.records import BeforeAfter, EditDecision, Item, Record, Round
 from eirene.core.scores import Scores
 from eirene.text.edits import sentence_edits
-from eirene.text.matching import Span
-from eirene.text.thinking import between, thinking_spans
+from eirene.text.matching import Span, between
+from eirene.text.thinking import thinking_spans
 
 NOTHING_ELSE = "not checked: the answer is thinking alone"
 

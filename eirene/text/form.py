@@ -10,7 +10,7 @@ import re
 from collections.abc import Callable, Iterator
 
 from eirene.text.form_lines import agent_steps, bracketed_data, code_lines, delimited_rows, keyed_lines
-from eirene.text.matching import Span
+from eirene.text.matching import Span, between
 from eirene.text.remembered import remembered
 
 _FENCE = re.compile(r"^[ \t]*(`{3,}|~{3,})", re.MULTILINE)
@@ -54,7 +54,7 @@ def is_form(text: str) -> bool:
     if not said or (_MARKS.search(said) is None and "```" not in said and "~~~" not in said):
         return False
     spans = form_spans(said)
-    return bool(spans) and not any(said[a:b].strip() for a, b in _gaps(said, spans))
+    return bool(spans) and not any(said[a:b].strip() for a, b in between(spans, len(said)))
 
 
 def _fences(text: str) -> Iterator[Span]:
@@ -69,19 +69,9 @@ def _fences(text: str) -> Iterator[Span]:
 
 def _outside(text: str, spans: list[Span], find: Callable[[str], Iterator[Span]]) -> Iterator[Span]:
     """What a finder finds between spans."""
-    for start, end in _gaps(text, spans):
+    for start, end in between(spans, len(text)):
         if _MARKS.search(text, start, end):
             yield from ((start + a, start + b) for a, b in find(text[start:end]))
-
-
-def _gaps(text: str, spans: list[Span] | tuple[Span, ...]) -> Iterator[Span]:
-    at = 0
-    for start, end in spans:
-        if at < start:
-            yield at, start
-        at = end
-    if at < len(text):
-        yield at, len(text)
 
 
 def _trimmed(text: str, span: Span) -> Span:
@@ -158,7 +148,7 @@ def environments(text: str) -> Iterator[Span]:
         return
     found = list(_environment_lines(text))
     yield from found
-    for start, end in _gaps(text, found):
+    for start, end in between(found, len(text)):
         part = text[start:end]
         shown = [m.span() for m in _DISPLAY.finditer(part)]
         lines = [m.span() for m in _COMMAND.finditer(part) if not any(a <= m.start() < b for a, b in shown)]

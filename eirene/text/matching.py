@@ -31,6 +31,11 @@ def tokens(text: str) -> list[str]:
     return _TOKEN.findall(text)
 
 
+def between(spans: Sequence[Span], length: int) -> list[Span]:
+    """What lies around spans of a text of so many characters, in order; empty ones included."""
+    return list(zip([0, *(end for _, end in spans)], [*(start for start, _ in spans), length], strict=True))
+
+
 _PER_WORD = 300
 """Most comparisons per word. Pairs of answers of some hundred words take up to 50, unrelated texts of 3,500 words 230.
 """

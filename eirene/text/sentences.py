@@ -15,9 +15,9 @@ from itertools import accumulate, pairwise
 from eirene.text.abbreviations import ABBREVIATIONS, goes_on_abroad, may_go_on
 from eirene.text.cancellation import check_cancelled
 from eirene.text.form import form_spans
-from eirene.text.matching import Span
+from eirene.text.matching import Span, between
 from eirene.text.remembered import remembered
-from eirene.text.thinking import between, thinking_spans
+from eirene.text.thinking import thinking_spans
 
 _TABLE_ROW = re.compile(r"[ \t]*\|.*\|\s*$")
 # Bullets, "1." / "1)" / "(a)" numbering, Markdown headings and quotes: such a line is a piece of its own.

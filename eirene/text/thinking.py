@@ -9,7 +9,7 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 
-from eirene.text.matching import Span
+from eirene.text.matching import Span, between
 
 _NAMES = r"(?:think|thinking|thought|thoughts|reasoning|scratchpad|analysis|reflection|seed:think)"
 _TAG = rf"</?(?P<name>{_NAMES})>|◁/?think▷|\[/?THINK\]|<\|(?:begin|end)_of_thought\|>"
@@ -64,11 +64,6 @@ def masked_thinking(text: str) -> str:
     said = between(spans, len(text))
     blank = [" " * (end - start) for start, end in spans] + [""]
     return "".join(text[a:b] + gap for (a, b), gap in zip(said, blank, strict=True))
-
-
-def between(spans: Sequence[Span], length: int) -> list[Span]:
-    """What lies around spans of a text of so many characters, in order; empty ones included."""
-    return list(zip([0, *(end for _, end in spans)], [*(start for start, _ in spans), length], strict=True))
 
 
 def _opens(text: str, tag: re.Match[str], before: Sequence[Span]) -> bool:

@@ -14,11 +14,13 @@ import numpy as np
 from numpy.typing import NDArray
 
 from eirene.text.cancellation import check_cancelled
+from eirene.text.fields import Field, fields_of
 from eirene.text.frames import FrameKind, StatementFrame, frame_of, frames_of
 from eirene.text.polarity import contradicts
 from eirene.text.sentences import split_sentences
 from eirene.text.values.derived import NOTHING_NEW, Carried, Derivations
 from eirene.text.values.notation import Notation
+from eirene.text.values.reading import value_index
 from eirene.text.words import stems
 from eirene.verification.framed import Asked, ContextPiece, PairReading, read_framed
 
@@ -83,16 +85,11 @@ class ContextReader:
 
     @cached_property
     def pieces(self) -> tuple[ContextPiece, ...]:
-        """The texts' sentences in order, copies left out."""
+        """The texts' sentences, and the fields of their JSON and tables, in order; copies left out."""
         found: dict[tuple[str, StatementFrame | None], ContextPiece] = {}
         for n, text in enumerate(self.texts):
-            sentences = [sentence for sentence in split_sentences(text) if sentence.text]
-            for sentence, frame in zip(sentences, frames_of([s.text for s in sentences]), strict=True):
-                cuts = cut_sentence(sentence.text)
-                own = frame if len(cuts) == 1 else None
-                for start, end in cuts:
-                    piece, at = sentence.text[start:end], sentence.text_start
-                    found.setdefault((piece, own), ContextPiece(piece, n, at + start, at + end, own))
+            for piece in sorted([*_sentences_of(text, n), *_fields_of(text, n)], key=lambda piece: piece.start):
+                found.setdefault((piece.text, piece.frame), piece)
         return tuple(found.values())
 
     def read(self, claims: Sequence[str], *, values: bool = True) -> list[ClaimReading]:
@@ -164,13 +161,30 @@ class ContextReader:
         for n, claim in enumerate(claims):
             check_cancelled()
             shares = self._rarity.shares(claim)
+            if self._records:
+                cosines[self._of_others(claim), n] = -np.inf
             window = tuple(pick(cosines[:, n], shares, self._lengths))
             nearness = pick_score(cosines[:, n], shares)
-            best = np.argsort(-nearness, kind="stable")[:SINGLES]
-            windows = tuple(dict.fromkeys([window, *((int(k),) for k in best)]))
+            best = [int(k) for k in np.argsort(-nearness, kind="stable")[:SINGLES] if np.isfinite(nearness[k])]
+            windows = tuple(dict.fromkeys([window, *((k,) for k in best)]))
             beside = float(cosines[:, n].max()), float(shares.max()), self._rarity.anywhere(claim)
             found.append(_Chosen(windows, nearness, beside))
         return found
+
+    @cached_property
+    def _records(self) -> dict[str, frozenset[str]]:
+        """The records of the texts by name, each with the words that are its own; none where there is but one."""
+        names = dict.fromkeys(piece.field.record for piece in self.pieces if piece.field and piece.field.record)
+        words = {name: frozenset(stems(name)) for name in names}
+        common = frozenset.intersection(*words.values()) if words else frozenset()
+        return {name: own - common for name, own in words.items()} if len(words) > 1 else {}
+
+    def _of_others(self, claim: str) -> list[int]:
+        """The pieces of records that a claim does not name, where it names one."""
+        words = set(stems(claim))
+        named = {name for name, own in self._records.items() if own and own <= words}
+        others = self._records.keys() - named if named else ()
+        return [k for k, piece in enumerate(self.pieces) if piece.field is not None and piece.field.record in others]
 
     def _decided(self, claim: str, chosen: _Chosen, readings: Iterator[PairReading]) -> ClaimReading:
         """The surest support; without it, the surest contradiction. Evidence: the piece that says so, and is near."""
@@ -233,14 +247,39 @@ def opposes(given: str, claim: str) -> bool:
     return len(own - has) == 1 and _has_figure(own - has) and _has_figure(has - own)
 
 
+def exchanges(given: str, claim: str) -> bool:
+    """Whether every value of a claim that a given text has not stands for another one there, of the same unit."""
+    index = value_index(given)
+    new = [m for m in value_index(claim).mentions if not (m.is_weak or index.holds(m))]
+    units = {value.base for mention in index.mentions for value in mention.values}
+    return bool(new) and all(any(value.base in units for value in mention.values) for mention in new)
+
+
+def denies(field: Field, claim: str) -> bool:
+    """Whether a field has another value than a claim that speaks of its key."""
+    own, value = set(stems(claim)), set(stems(field.value))
+    return bool(value) and not own.isdisjoint(stems(field.key)) and own.isdisjoint(value)
+
+
 def _has_figure(words: Iterable[str]) -> bool:
     return any(character.isdigit() for word in words for character in word)
 
 
-def pieces_of(texts: Sequence[str]) -> tuple[str, ...]:
-    """The sentences of the texts in order, long ones in overlapping pieces; blank ones and copies left out."""
-    sentences = (s.text for text in texts for s in split_sentences(text) if s.text)
-    return tuple(dict.fromkeys(text[a:b] for text in sentences for a, b in cut_sentence(text)))
+def _sentences_of(text: str, source: int) -> Iterator[ContextPiece]:
+    """The sentences of a text that are no fields."""
+    data = dict.fromkeys(field.stretch for field in fields_of(text))
+    sentences = [s for s in split_sentences(text) if s.text and not any(a <= s.text_start < b for a, b in data)]
+    for sentence, frame in zip(sentences, frames_of([s.text for s in sentences]), strict=True):
+        cuts = cut_sentence(sentence.text)
+        for start, end in cuts:
+            at, own = sentence.text_start, frame if len(cuts) == 1 else None
+            yield ContextPiece(sentence.text[start:end], source, at + start, at + end, own)
+
+
+def _fields_of(text: str, source: int) -> Iterator[ContextPiece]:
+    for field in fields_of(text):
+        for start, end in cut_sentence(field.text):
+            yield ContextPiece(field.text[start:end], source, field.start, field.end, field=field)
 
 
 def cut_sentence(sentence: str, *, longest: int = LONGEST) -> list[tuple[int, int]]:

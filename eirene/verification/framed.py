@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from eirene.core.verification import Evidence
 from eirene.models.verifier.runtime import PremiseClaim
+from eirene.text.fields import Field
 from eirene.text.frames import FrameKind, StatementFrame, frame_of
 from eirene.text.polarity import contradicts
 from eirene.text.words import stems
@@ -26,18 +27,27 @@ _SPEAKS = 0.35
 
 @dataclass(frozen=True, slots=True)
 class ContextPiece:
-    """A sentence of a given text (a long one: a part of it), its text by index, its offsets there, and its frame."""
+    """A sentence of a given text (a long one: a part of it), its text by index, its offsets there, and its frame.
+
+    `field`: the field of JSON or of a table that `text` says as a sentence.
+    """
 
     text: str
     source: int
     start: int
     end: int
     frame: StatementFrame | None = None
+    field: Field | None = None
+
+    @property
+    def quoted(self) -> str:
+        """The piece as it stands in the text."""
+        return self.text if self.field is None else self.field.written
 
     def evidence(self, ids: Sequence[str | None]) -> Evidence:
         """The piece with its passage's number and id; `ids` has one for each text, or is empty."""
         id_ = ids[self.source] if ids else None
-        return Evidence(passage=self.source + 1, id=id_, start=self.start, end=self.end, text=self.text)
+        return Evidence(passage=self.source + 1, id=id_, start=self.start, end=self.end, text=self.quoted)
 
 
 class PairReading(NamedTuple):

@@ -13,17 +13,18 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from eirene.core.verification import ClaimWord
+from eirene.text.fields import fields_of
 from eirene.text.frames import StatementFrame, frame_of, frames_of
 from eirene.text.language import other_language
 from eirene.verification.claims import LIKELY_TALK, claim_of, not_checked, talk_chances
-from eirene.verification.context import ClaimReading, ContextReader, opposes
+from eirene.verification.context import ClaimReading, ContextReader, denies, exchanges, opposes
 from eirene.verification.mends import Mend, best_mend
 
 if TYPE_CHECKING:
     from eirene.models.verifier.runtime import ReadsPairs
     from eirene.verification.framed import ContextPiece
 
-VERSION = "2.11"
+VERSION = "2.12"
 """Goes up when the same texts may be judged otherwise (fit of the risk, rules); part of what judges by it."""
 SUPPORTED = 0.5
 """Probability of support from which a sentence counts as supported."""
@@ -109,16 +110,23 @@ class SentenceJudge:
         whole = other_language(answer)
         frames = frames_of(sentences)
         nothing = not_checked(sentences, self.reader.encoder)
+        rows = _rows(answer)
         found: list[JudgedSentence | None] = []
         for text, frame, of_talk in zip(sentences, frames, nothing, strict=True):
             unread = self._unread(text, whole)
-            why = unread or of_talk or _left_open(text, frame)
+            why = unread or (None if text in rows else of_talk or _left_open(text, frame))
             found.append(JudgedSentence("not checked", why, unread=unread is not None) if why else None)
         asked = [n for n, judged in enumerate(found) if judged is None]
-        claims = [_claim(sentences[n], frames[n]) for n in asked]
-        for n, reading in zip(asked, self.reader.read(claims), strict=True):
-            others = [*sentences[:n], *sentences[n + 1 :]]
-            found[n] = self._judged(sentences[n], reading, others)
+        claims = [rows.get(sentences[n]) or [_claim(sentences[n], frames[n])] for n in asked]
+        readings = iter(self.reader.read([claim for own in claims for claim in own]))
+        for n, own in zip(asked, claims, strict=True):
+            if sentences[n] in rows:
+                judged = (self._judged(claim, next(readings), is_field=True) for claim in own)
+                found[n] = max(judged, key=lambda cell: cell.risk or 0.0)
+            else:
+                others = [*sentences[:n], *sentences[n + 1 :]]
+                mend = best_mend(sentences[n], reading := next(readings), self.reader, others)
+                found[n] = self._judged(sentences[n], reading, mend)
         return [judged for judged in found if judged is not None]
 
     def _unread(self, sentence: str, answer_language: str | None) -> str | None:
@@ -131,18 +139,19 @@ class SentenceJudge:
         language = other_language(sentence)
         return None if language is None else f"the sentence reads as {language}, and the verifier reads English"
 
-    def _judged(self, sentence: str, reading: ClaimReading, others: Sequence[str]) -> JudgedSentence:
+    def _judged(
+        self, sentence: str, reading: ClaimReading, mend: Mend | None = None, *, is_field: bool = False
+    ) -> JudgedSentence:
         """The verdict by what is shown: a mend that stands, or words that deny the claim or have another figure.
 
         The probability of contradiction alone is no ground for the strongest word: what it takes for one is sound as
         often as any sentence.
         """
-        mend = best_mend(sentence, reading, self.reader, others)
         if mend is not None and mend.kind == "relation" and reading.contradicted < CONTRADICTED:
             mend = None  # the passage's word may be another one for the same
         risk = sentence_risk(reading) if mend is None else max(sentence_risk(reading), _risk_of_mended(mend))
         is_denied = reading.contradicted >= CONTRADICTED and (
-            reading.framed == "denied" or _is_opposed(sentence, reading)
+            reading.framed == "denied" or _is_opposed(sentence, reading, is_field)
         )
         verdict: ClaimWord
         if mend is not None or is_denied:
@@ -162,8 +171,24 @@ class SentenceJudge:
         return JudgedSentence(verdict, None, reading, mend, risk)
 
 
-def _is_opposed(sentence: str, reading: ClaimReading) -> bool:
-    return reading.values.chance is None and reading.evidence is not None and opposes(reading.evidence.text, sentence)
+def _is_opposed(sentence: str, reading: ClaimReading, is_field: bool) -> bool:
+    """Whether the deciding sentence says the opposite, or a field, here or there, has another value."""
+    if (evidence := reading.evidence) is None:
+        return False
+    if evidence.field is not None and denies(evidence.field, sentence):
+        return True
+    has_field = is_field or evidence.field is not None
+    is_other = opposes(evidence.text, sentence) or (has_field and exchanges(evidence.text, sentence))
+    return reading.values.chance is None and is_other
+
+
+def _rows(answer: str) -> dict[str, list[str]]:
+    """The rows of an answer's tables as they stand there, each with what its cells claim."""
+    rows: dict[str, list[str]] = {}
+    for cell in fields_of(answer) if "|" in answer else ():
+        if (row := answer[cell.start : cell.end])[:1] == "|":
+            rows.setdefault(row, []).append(cell.text)
+    return rows
 
 
 def _left_open(sentence: str, frame: StatementFrame | None) -> str | None:

@@ -15,6 +15,7 @@ from eirene.core.errors import InputError
 from eirene.core.records import FOUND_PASSAGES, Item
 from eirene.verification.judging import CONTRADICTED
 from eirene.verification.verify import verify_item
+from tests.rows import each
 
 BRIDGE = (
     "The bridge was opened in 1932 after eight years of work. It carries trains and cars, and 160,000 people cross it "
@@ -241,3 +242,33 @@ def test_arguments_go_before_passages_as_in_a_run() -> None:
 
 def test_without_given_text_there_is_nothing_to_say() -> None:
     assert verify_item(item(), BEES) is None
+
+
+PARCEL = '{"parcel": "P-17", "expected": "27 November 2026", "carrier": "Norpost", "signature_required": false}'
+LAPTOPS = "| Model | Weight | Price |\n|--|--|--|\n| Aster 13 | 1.1 kg | 899 euros |\n| Lyra 15 | 1.8 kg | 749 euros |"
+TABLE = "| Fact | Value |\n|---|---|\n| Opened | 1932 |\n| Height of the tower | 40 metres |"
+
+
+@each("context, right, wrong, quoted", [
+    (PARCEL, "The parcel is expected on 27 November 2026.", "The parcel is expected on 29 November 2026.",
+     '"expected": "27 November 2026"'),
+    (PARCEL, "No signature is required.", "A signature is required.", '"signature_required": false'),
+    (LAPTOPS, "The Aster 13 weighs 1.1 kg.", "The Aster 13 weighs 1.8 kg.", "| Aster 13 | 1.1 kg | 899 euros |"),
+    ("city,people,mayor\nWeyer,24000,Anna Lund\nLodd,9000,Piet Maas\n", "The mayor of Lodd is Piet Maas.",
+     "The mayor of Lodd is Anna Lund.", "Lodd,9000,Piet Maas"),
+])  # fmt: skip
+def test_data_is_read_by_its_fields_and_the_one_with_another_value_is_quoted(
+    context: str, right: str, wrong: str, quoted: str
+) -> None:
+    good, bad = claims(f"{right} {wrong}", [context])
+    assert (good.verdict, bad.verdict) == ("supported", "contradicted")
+    assert bad.evidence is not None and quoted in bad.evidence.text
+    assert context[bad.evidence.start : bad.evidence.end] == bad.evidence.text
+
+
+def test_rows_of_a_table_in_the_answer_are_read_and_not_rewritten() -> None:
+    found = claims(TABLE)
+    assert [claim.verdict for claim in found[:3]] == ["not checked", "not checked", "supported"]
+    assert found[3].is_faulty
+    record = eirene.refine({"question": "Which bridge is it?", "answer": TABLE, "context": list(BRIDGE)})
+    assert record.answer == TABLE

@@ -10,7 +10,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from eirene.models.encoder.runtime import shipped_encoder
-from eirene.verification.context import LONGEST, MOST_WORDS, Rarity, cut_sentence, pick, pieces_of
+from eirene.models.verifier.runtime import shipped_verifier
+from eirene.verification.context import LONGEST, MOST_WORDS, ContextReader, Rarity, cut_sentence, pick
 from tests.rows import each
 
 TARGET = "The lighthouse of Norra was painted green in 1874."
@@ -55,10 +56,20 @@ def test_pieces_overlap_and_have_whole_words(count: int, longest: int) -> None:
     assert all(len(set(one) & set(other)) >= 15 for one, other in pairwise(pieces))
 
 
-def test_pieces_are_the_sentences_in_order_without_copies_and_blanks() -> None:
-    texts = ["One sentence. Another one.", " \n ", "Another one. A third."]
-    assert pieces_of(texts) == ("One sentence.", "Another one.", "A third.")
-    assert pieces_of(["", "  "]) == () == pieces_of([])
+def texts_of(texts: list[str]) -> tuple[str, ...]:
+    return tuple(piece.text for piece in ContextReader(shipped_verifier(), texts).pieces)
+
+
+def test_pieces_are_the_sentences_and_fields_in_order_without_copies_and_blanks() -> None:
+    texts = [
+        "One sentence. Another one.",
+        " \n ",
+        "Another one. A third.",
+        'So:\n{"toll": "3 euros", "old": false}\nOk.',
+    ]
+    told = ("One sentence.", "Another one.", "A third.", "So:", "toll: 3 euros", "no old", "Ok.")
+    assert texts_of(texts) == told
+    assert texts_of(["", "  "]) == () == texts_of([])
 
 
 @pytest.fixture(scope="module")
@@ -68,7 +79,7 @@ def vectors() -> np.ndarray:
 
 @each("by", ["words and meaning", "meaning"])
 def test_a_piece_at_every_position_of_a_long_premise_is_found(by: str, vectors: np.ndarray) -> None:
-    assert pieces_of([" ".join(OTHERS)]) == tuple(OTHERS)
+    assert texts_of([" ".join(OTHERS)]) == tuple(OTHERS)
     for place in range(len(OTHERS) + 1):
         pieces = [*OTHERS[:place], TARGET, *OTHERS[place:]]
         rows = np.vstack([vectors[2 : 2 + place], vectors[1:2], vectors[2 + place :]])
@@ -79,7 +90,7 @@ def test_a_piece_at_every_position_of_a_long_premise_is_found(by: str, vectors: 
 
 def test_the_end_of_a_sentence_of_500_words_is_found() -> None:
     long = " ".join(other.rstrip(".") for other in OTHERS * 2) + " and " + TARGET
-    pieces = pieces_of([long])
+    pieces = texts_of([long])
     assert len(pieces) > 5
     shares = Rarity(pieces).shares(CLAIM)
     encoder = shipped_encoder()

@@ -61,7 +61,7 @@ def faults_by_reading(
             continue
         finding = _finding(request.sentences[i], own, gone=i in gone, unsupported=unsupported)
         fault = AnswerFault(i, margins[i], finding.reason, (finding,))
-        found.append(cite_passage(fault, own.evidence.text if own.evidence else "", item))
+        found.append(cite_passage(fault, own.evidence.quoted if own.evidence else "", item))
     return tuple(found)
 
 

@@ -34,6 +34,12 @@ def look_up(what: str) -> str:
     return "Cages make animals suffer."
 
 
+@tool
+def track(parcel: str) -> dict[str, Any]:
+    """Tracks a parcel."""
+    return {"parcel": parcel, "expected": "27 November 2026", "carrier": "Norpost", "stops": [{"town": "Oslo"}]}
+
+
 CALL = AIMessage("Looking.", tool_calls=[{"name": "look_up", "args": {"what": "zoos"}, "id": "1"}])
 
 
@@ -130,9 +136,16 @@ def test_a_refusal_in_words_passes_untouched_without_a_trace() -> None:
     assert not state.get("eirene")
 
 
-def test_what_the_tools_returned_can_be_the_context() -> None:
-    state = agent(CALL, DRAFT, given=tool_results).invoke({"messages": [QUESTION]})
-    assert state["eirene"][0]["status"] != "abstained"
+def test_what_the_tools_returned_can_be_the_context_and_its_fields_are_read() -> None:
+    wrong = "The parcel is expected on 29 November 2026. It is carried by Norpost."
+    call = AIMessage("Looking.", tool_calls=[{"name": "track", "args": {"parcel": "P-17"}, "id": "1"}])
+    for said, faults in [(wrong, 1), (wrong.replace("29", "27"), 0)]:
+        middleware = RefineMiddleware(backend="embedded", given=tool_results, full_trace=True)
+        built = create_agent(ScriptedChatModel([call, said]), [track], middleware=[middleware])
+        (trace,) = built.invoke({"messages": [HumanMessage("When does P-17 come?")]})["eirene"]
+        found = [s["reason"] for s in trace["rounds"][0]["critique"]["sentences"] if s["tag"] == "Incomplete"]
+        assert len(found) == faults
+        assert all("expected: 27 November 2026" in reason for reason in found)
 
 
 def test_usage_is_counted_once_by_callbacks_and_is_whole_on_the_message() -> None:
