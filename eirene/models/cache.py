@@ -37,6 +37,18 @@ _SIZE = re.compile(r"\s*+(\d+(?:\.\d+)?)\s*+([kmgt]?)i?b?\s*+", re.IGNORECASE)
 _UNITS = {"": 1, "k": 10**3, "m": 10**6, "g": 10**9, "t": 10**12}
 _T = TypeVar("_T")
 
+_OURS = 0x45697243  # SQLite's `application_id`: "EirC"
+_LAYOUT = 2  # SQLite's `user_version`
+_WAIT_S = 10.0
+"""How long another process's write is waited for; one takes milliseconds."""
+_KEEP = 0.9  # what an eviction leaves of the limit, so that not every write evicts
+_BATCH = 500
+_TABLES = (
+    "CREATE TABLE replies (id INTEGER PRIMARY KEY, key BLOB NOT NULL UNIQUE, value BLOB NOT NULL)",
+    f"PRAGMA user_version = {_LAYOUT}",
+    f"PRAGMA application_id = {_OURS}",  # last: a file without it is nobody's yet
+)
+
 
 class CallCache:
     """Replies in a file, for all models of a run and for other runs beside it; `max_bytes` bounds it.
@@ -44,7 +56,8 @@ class CallCache:
     Opening raises `InputError` for a file that cannot be used. Later on nothing fails: a cache that cannot be written
     any more (a full disk) goes on without storing, one that cannot be read answers nothing, and a warning says so once.
     SQLite works on a thread of the cache's own, so that a slow disk holds up no event loop. It can be pickled: the copy
-    opens the same file.
+    opens the same file. A key has one reply for good, the first; past `max_bytes` the oldest go. A file that cannot be
+    written is read all the same; of one that is no such cache no byte changes.
 
     Examples:
         >>> import os, tempfile
@@ -57,27 +70,25 @@ class CallCache:
     """
 
     def __init__(self, path: str | Path, *, max_bytes: int = DEFAULT_SIZE) -> None:
-        self._file = CacheFile(path, max_bytes=max_bytes)
-        self._thread = ThreadPoolExecutor(1, thread_name_prefix="eirene-cache")
-        self._reads, self._stores = True, not self._file.read_only
-        self._close = weakref.finalize(self, _close, self._thread, self._file)
-        if self._file.read_only:
-            logger.warning("the call cache %s cannot be written: it is read, and nothing is added", self.path)
-
-    @property
-    def path(self) -> Path:
-        """The file."""
-        return self._file.path
-
-    @property
-    def max_bytes(self) -> int:
-        """What it may hold."""
-        return self._file.max_bytes
-
-    @property
-    def evicted(self) -> int:
+        if max_bytes < 1:
+            raise InputError(f"cache-size must be at least 1 byte, got {max_bytes}", field="cache-size")
+        self.path = Path(path).absolute()  # ":memory:" is a file's name as well
+        self.max_bytes = max_bytes
+        self.evicted = 0
         """How many replies had to go to make room, since this object was made."""
-        return self._file.evicted
+        self._mutex = threading.Lock()
+        try:
+            self._reads, self._stores = True, not self.path.exists() or os.access(self.path, os.W_OK)
+            with undecodable_as_damage():
+                self._connection = self._open()
+        except sqlite3.Error as error:
+            raise InputError(f"cannot be used as a call cache: {error}; name another file", where=str(path)) from None
+        except OSError as error:
+            raise InputError(f"cannot be used as a call cache: {reason(error)}", where=str(path)) from None
+        self._thread = ThreadPoolExecutor(1, thread_name_prefix="eirene-cache")
+        self._close = weakref.finalize(self, _close, self._thread, self._connection)
+        if not self._stores:
+            logger.warning("the call cache %s cannot be written: it is read, and nothing is added", self.path)
 
     @property
     def stores(self) -> bool:
@@ -88,7 +99,8 @@ class CallCache:
         return _reopened, (str(self.path), self.max_bytes)
 
     def __len__(self) -> int:
-        return len(self._file)
+        with self._mutex:
+            return self._number("SELECT count(*) FROM replies")
 
     async def recall(self, keys: Sequence[bytes]) -> dict[bytes, Reply]:
         """The replies known under these keys."""
@@ -101,14 +113,14 @@ class CallCache:
     def recall_now(self, keys: Sequence[bytes]) -> dict[bytes, Reply]:
         """`recall`, for callers without an event loop."""
         try:
-            found = self._file.get(keys) if self._reads else {}
+            found = self._get(keys) if self._reads else {}
             replies = _decoded(found)
             if len(replies) < len(found):
                 logger.warning(
                     "%d replies of the call cache %s are damaged, and are asked for anew",
                     len(found) - len(replies), self.path,
                 )  # fmt: skip
-                self._file.drop(found.keys() - replies.keys() if self._stores else ())
+                self._drop(found.keys() - replies.keys() if self._stores else ())
         except sqlite3.Error as error:
             self._reads = self._stores = False
             logger.warning("the call cache %s cannot be read and is off from now on: %s", self.path, error)
@@ -119,7 +131,7 @@ class CallCache:
         """`keep`, for callers without an event loop."""
         whole = {key: _encode(reply) for key, reply in replies.items() if is_whole(reply)}
         try:
-            before = self._file.put(whole) if whole and self._stores else {}
+            before = self._put(whole) if whole and self._stores else {}
         except sqlite3.Error as error:
             self._stores = False
             logger.warning("the call cache %s cannot be written: nothing is added from now on: %s", self.path, error)
@@ -130,10 +142,87 @@ class CallCache:
         """Lets go of the file; it need not be called, and nothing is stored after it."""
         self._reads = self._stores = False
         self._thread.shutdown()
-        self._close()
+        with self._mutex:
+            self._close()
 
     async def _beside(self, work: Callable[[], _T]) -> _T:
         return await asyncio.get_running_loop().run_in_executor(self._thread, work)
+
+    def _get(self, keys: Sequence[bytes]) -> dict[bytes, bytes]:
+        """The values of those keys that have one."""
+        found: dict[bytes, bytes] = {}
+        with self._mutex, undecodable_as_damage():
+            for at in range(0, len(keys), _BATCH):
+                some = keys[at : at + _BATCH]
+                marks = ",".join("?" * len(some))
+                found |= self._connection.execute(f"SELECT key, value FROM replies WHERE key IN ({marks})", some)
+        return found
+
+    def _put(self, entries: Mapping[bytes, bytes]) -> dict[bytes, bytes]:
+        """Stores the entries, all or none; returns the values of keys that had one before, which stay as they are."""
+        before: dict[bytes, bytes] = {}
+        with self._mutex, undecodable_as_damage(), _transaction(self._connection):
+            for row in entries.items():
+                done = self._connection.execute("INSERT OR IGNORE INTO replies (key, value) VALUES (?, ?)", row)
+                if not done.rowcount:
+                    before |= self._connection.execute("SELECT key, value FROM replies WHERE key = ?", row[:1])
+            self._evict()
+        return before
+
+    def _drop(self, keys: Iterable[bytes]) -> None:
+        """Takes entries out."""
+        with self._mutex, _transaction(self._connection):
+            self._connection.executemany("DELETE FROM replies WHERE key = ?", [(key,) for key in keys])
+
+    def _open(self) -> sqlite3.Connection:
+        owner = owner_of(self.path)
+        if owner not in (None, _OURS) and (owner or tables_in(self.path, wait_s=_WAIT_S)):
+            said = "is the database of another program; name another file for the call cache"
+            raise InputError(said, where=str(self.path))
+        if owner is None and not self._stores:
+            raise InputError("cannot be written, and is empty; name another file", where=str(self.path))
+        mode = "rwc" if self._stores else "ro"
+        # Where not even the file of its lock can be written, SQLite reads a database if told that nobody changes it.
+        if not self._stores and not os.access(self.path.parent, os.W_OK) and not Path(f"{self.path}-wal").exists():
+            mode += "&immutable=1"
+        uri = f"{self.path.as_uri()}?mode={mode}"
+        connection = sqlite3.connect(uri, uri=True, timeout=_WAIT_S, isolation_level=None, check_same_thread=False)
+        try:
+            if self._stores:
+                with _transaction(connection):  # another process may be making the table
+                    if not connection.execute("SELECT name FROM sqlite_master").fetchall():
+                        for statement in _TABLES:
+                            connection.execute(statement)
+                # Readers do not wait for a writer, and a write costs no wait for the disk. A power cut may take the
+                # latest entries; it leaves no broken ones. Of two who change a new file to it at once, one is refused.
+                with contextlib.suppress(sqlite3.OperationalError):
+                    connection.execute("PRAGMA journal_mode = WAL")
+                connection.execute("PRAGMA synchronous = NORMAL")
+            (layout,) = connection.execute("PRAGMA user_version").fetchone()
+            if layout != _LAYOUT:
+                said = f"is a call cache of another version ({layout}, not {_LAYOUT}); name another file"
+                raise InputError(said, where=str(self.path))
+            connection.execute("SELECT id, key, value FROM replies LIMIT 1")
+        except BaseException:
+            connection.close()
+            raise
+        return connection
+
+    def _evict(self) -> None:
+        """Deletes the oldest entries of a file that has grown too large; SQLite uses their room again."""
+        while (held := self._held()) > self.max_bytes and (n := self._number("SELECT count(*) FROM replies")):
+            most = max(1, round(n * (1 - _KEEP * self.max_bytes / held)))
+            oldest = "SELECT id FROM replies ORDER BY id LIMIT ?"
+            self.evicted += self._connection.execute(f"DELETE FROM replies WHERE id IN ({oldest})", (most,)).rowcount
+
+    def _held(self) -> int:
+        """Bytes of the pages in use."""
+        pages = self._number("PRAGMA page_count") - self._number("PRAGMA freelist_count")
+        return pages * self._number("PRAGMA page_size")
+
+    def _number(self, statement: str) -> int:
+        (found,) = self._connection.execute(statement).fetchone()
+        return int(found)
 
 
 def reply_keys(
@@ -191,134 +280,14 @@ def _reopened(path: str, max_bytes: int) -> CallCache:
     return CallCache(path, max_bytes=max_bytes)
 
 
-def _close(thread: ThreadPoolExecutor, file: CacheFile) -> None:
+def _close(thread: ThreadPoolExecutor, connection: sqlite3.Connection) -> None:
     thread.shutdown(wait=False)  # this may be that thread: it drops the last reference as well as any other
-    file.close()
+    with contextlib.suppress(sqlite3.Error):
+        connection.close()
 
 
-_OURS = 0x45697243  # SQLite's `application_id`: "EirC"
-_LAYOUT = 2  # SQLite's `user_version`
-_WAIT_S = 10.0
-"""How long another process's write is waited for; one takes milliseconds."""
-_KEEP = 0.9  # what an eviction leaves of the limit, so that not every write evicts
-_BATCH = 500
-_TABLES = (
-    "CREATE TABLE replies (id INTEGER PRIMARY KEY, key BLOB NOT NULL UNIQUE, value BLOB NOT NULL)",
-    f"PRAGMA user_version = {_LAYOUT}",
-    f"PRAGMA application_id = {_OURS}",  # last: a file without it is nobody's yet
-)
 _HEADER = 100
 _OWNER = slice(68, 72)  # SQLite's `application_id`
-
-
-class CacheFile:
-    """The entries of a file, which is made where there is none. A key has one value for good: the first one wins.
-
-    `max_bytes` bounds the file; past it the oldest entries go. A file that cannot be written is read all the same. May
-    be used from several threads. Raises `InputError` for a file that is no such cache, of which no byte changes;
-    whatever goes wrong later is a `sqlite3.Error`.
-    """
-
-    def __init__(self, path: str | Path, *, max_bytes: int) -> None:
-        if max_bytes < 1:
-            raise InputError(f"cache-size must be at least 1 byte, got {max_bytes}", field="cache-size")
-        self.path = Path(path).absolute()  # ":memory:" is a file's name as well
-        self.max_bytes = max_bytes
-        self.evicted = 0
-        self._mutex = threading.Lock()
-        try:
-            self.read_only = self.path.exists() and not os.access(self.path, os.W_OK)
-            with undecodable_as_damage():
-                self._connection = self._open()
-        except sqlite3.Error as error:
-            raise InputError(f"cannot be used as a call cache: {error}; name another file", where=str(path)) from None
-        except OSError as error:
-            raise InputError(f"cannot be used as a call cache: {reason(error)}", where=str(path)) from None
-
-    def __len__(self) -> int:
-        with self._mutex:
-            return self._number("SELECT count(*) FROM replies")
-
-    def get(self, keys: Sequence[bytes]) -> dict[bytes, bytes]:
-        """The values of those keys that have one."""
-        found: dict[bytes, bytes] = {}
-        with self._mutex, undecodable_as_damage():
-            for at in range(0, len(keys), _BATCH):
-                some = keys[at : at + _BATCH]
-                marks = ",".join("?" * len(some))
-                found |= self._connection.execute(f"SELECT key, value FROM replies WHERE key IN ({marks})", some)
-        return found
-
-    def put(self, entries: Mapping[bytes, bytes]) -> dict[bytes, bytes]:
-        """Stores the entries, all or none; returns the values of keys that had one before, which stay as they are."""
-        before: dict[bytes, bytes] = {}
-        with self._mutex, undecodable_as_damage(), _transaction(self._connection):
-            for row in entries.items():
-                done = self._connection.execute("INSERT OR IGNORE INTO replies (key, value) VALUES (?, ?)", row)
-                if not done.rowcount:
-                    before |= self._connection.execute("SELECT key, value FROM replies WHERE key = ?", row[:1])
-            self._evict()
-        return before
-
-    def drop(self, keys: Iterable[bytes]) -> None:
-        """Takes entries out."""
-        with self._mutex, _transaction(self._connection):
-            self._connection.executemany("DELETE FROM replies WHERE key = ?", [(key,) for key in keys])
-
-    def close(self) -> None:
-        """Lets go of the file."""
-        with self._mutex, contextlib.suppress(sqlite3.Error):
-            self._connection.close()
-
-    def _open(self) -> sqlite3.Connection:
-        owner = owner_of(self.path)
-        if owner not in (None, _OURS) and (owner or tables_in(self.path, wait_s=_WAIT_S)):
-            said = "is the database of another program; name another file for the call cache"
-            raise InputError(said, where=str(self.path))
-        if owner is None and self.read_only:
-            raise InputError("cannot be written, and is empty; name another file", where=str(self.path))
-        mode = "ro" if self.read_only else "rwc"
-        # Where not even the file of its lock can be written, SQLite reads a database if told that nobody changes it.
-        if self.read_only and not os.access(self.path.parent, os.W_OK) and not Path(f"{self.path}-wal").exists():
-            mode += "&immutable=1"
-        uri = f"{self.path.as_uri()}?mode={mode}"
-        connection = sqlite3.connect(uri, uri=True, timeout=_WAIT_S, isolation_level=None, check_same_thread=False)
-        try:
-            if not self.read_only:
-                with _transaction(connection):  # another process may be making the table
-                    if not connection.execute("SELECT name FROM sqlite_master").fetchall():
-                        for statement in _TABLES:
-                            connection.execute(statement)
-                # Readers do not wait for a writer, and a write costs no wait for the disk. A power cut may take the
-                # latest entries; it leaves no broken ones. Of two who change a new file to it at once, one is refused.
-                with contextlib.suppress(sqlite3.OperationalError):
-                    connection.execute("PRAGMA journal_mode = WAL")
-                connection.execute("PRAGMA synchronous = NORMAL")
-            (layout,) = connection.execute("PRAGMA user_version").fetchone()
-            if layout != _LAYOUT:
-                said = f"is a call cache of another version ({layout}, not {_LAYOUT}); name another file"
-                raise InputError(said, where=str(self.path))
-            connection.execute("SELECT id, key, value FROM replies LIMIT 1")
-        except BaseException:
-            connection.close()
-            raise
-        return connection
-
-    def _evict(self) -> None:
-        """Deletes the oldest entries of a file that has grown too large; SQLite uses their room again."""
-        while (held := self._held()) > self.max_bytes and (n := self._number("SELECT count(*) FROM replies")):
-            most = max(1, round(n * (1 - _KEEP * self.max_bytes / held)))
-            oldest = "SELECT id FROM replies ORDER BY id LIMIT ?"
-            self.evicted += self._connection.execute(f"DELETE FROM replies WHERE id IN ({oldest})", (most,)).rowcount
-
-    def _held(self) -> int:
-        """Bytes of the pages in use."""
-        pages = self._number("PRAGMA page_count") - self._number("PRAGMA freelist_count")
-        return pages * self._number("PRAGMA page_size")
-
-    def _number(self, statement: str) -> int:
-        (found,) = self._connection.execute(statement).fetchone()
-        return int(found)
 
 
 @contextlib.contextmanager

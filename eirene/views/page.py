@@ -24,7 +24,7 @@ from eirene.views.faults import letter_of, style_of
 def page(template: str, *, styles: Sequence[str], scripts: Sequence[str], **values: Any) -> str:
     """A page from a template: the design and its own style, one script, and a policy that names both by digest."""
     css, js = (Markup("".join(map(asset, names))) for names in (("design.css", *styles), scripts))
-    sources = ["default-src 'none'", f"style-src {_digest(css)}", f"script-src {_digest(js)}"]
+    sources = ["default-src 'none'", f"style-src {digest_of(css)}", f"script-src {digest_of(js)}"]
     policy = Markup("; ".join([*sources, "base-uri 'none'", "form-action 'none'"]))
     found = _environment().get_template(template)
     return found.render(css=css, js=js, policy=policy, version=__version__, **values)
@@ -66,6 +66,6 @@ def _environment() -> Environment:
     return found
 
 
-def _digest(text: str) -> str:
+def digest_of(text: str) -> str:
     """The content security policy's name for an inline script or style: nothing else on the page may run."""
     return f"'sha256-{base64.b64encode(hashlib.sha256(text.encode('utf-8')).digest()).decode()}'"

@@ -142,7 +142,7 @@ async def test_a_full_disk_ends_the_storing_with_one_warning_and_nothing_else(
 ) -> None:
     """Replies are still read, the calls that come find no fault, and the user hears of it once."""
     await cache.keep({b"k": Reply("fine", "stop")})
-    cache._file._connection.execute("PRAGMA max_page_count = 1")  # SQLite's own way to a full disk
+    cache._connection.execute("PRAGMA max_page_count = 1")  # SQLite's own way to a full disk
     with caplog.at_level(logging.WARNING):
         for n in range(3):
             assert await cache.keep({b"%d" % n: Reply("x" * 100_000, "stop")}) == {}
@@ -157,7 +157,7 @@ async def test_a_cache_that_cannot_be_read_any_more_answers_nothing(
     cache: CallCache, caplog: pytest.LogCaptureFixture
 ) -> None:
     """A file that is damaged while it is in use turns the cache off, with one warning."""
-    cache._file._connection.execute("DROP TABLE replies")
+    cache._connection.execute("DROP TABLE replies")
     with caplog.at_level(logging.WARNING):
         assert [await cache.recall([b"k"]) for _ in range(3)] == [{}, {}, {}]
         assert await cache.keep({b"k": Reply("fine", "stop")}) == {}
@@ -177,7 +177,7 @@ def test_a_value_that_was_changed_on_disk_is_no_reply(cache: CallCache, caplog: 
         "x",
     ]
     damaged = {b"%d" % n: value for n, value in enumerate(broken)}
-    cache._file.put(cast("dict[bytes, bytes]", damaged))
+    cache._put(cast("dict[bytes, bytes]", damaged))
     cache.keep_now({b"whole": Reply("fine", "stop")})
     assert cache.recall_now([*damaged, b"whole"]) == {b"whole": Reply("fine", "stop")}
     assert f"{len(damaged)} replies of the call cache" in caplog.text and "are asked for anew" in caplog.text

@@ -15,7 +15,7 @@ from pathlib import Path
 import pytest
 
 from eirene.core.errors import InputError
-from eirene.models.cache import CacheFile
+from eirene.models.cache import CallCache
 
 BIG = 10**9
 
@@ -26,8 +26,8 @@ def path(tmp_path: Path) -> Path:
 
 
 @pytest.fixture
-def cache(path: Path) -> Iterator[CacheFile]:
-    made = CacheFile(path, max_bytes=BIG)
+def cache(path: Path) -> Iterator[CallCache]:
+    made = CallCache(path, max_bytes=BIG)
     yield made
     made.close()
 
@@ -36,37 +36,37 @@ def key(n: int) -> bytes:
     return n.to_bytes(32, "big")
 
 
-def test_what_was_put_is_there_for_whoever_opens_the_file_next(cache: CacheFile, path: Path) -> None:
+def test_what_was_put_is_there_for_whoever_opens_the_file_next(cache: CallCache, path: Path) -> None:
     """An entry outlives the object that wrote it, and an unknown key has none."""
-    assert cache.put({key(1): b"one", key(2): b"two"}) == {}
+    assert cache._put({key(1): b"one", key(2): b"two"}) == {}
     cache.close()
-    again = CacheFile(path, max_bytes=BIG)
-    assert again.get([key(1), key(3), key(2)]) == {key(1): b"one", key(2): b"two"}
+    again = CallCache(path, max_bytes=BIG)
+    assert again._get([key(1), key(3), key(2)]) == {key(1): b"one", key(2): b"two"}
     again.close()
 
 
-def test_the_first_value_of_a_key_stands(cache: CacheFile) -> None:
+def test_the_first_value_of_a_key_stands(cache: CallCache) -> None:
     """A second value is refused, and the first is given back in its place."""
-    cache.put({key(1): b"first"})
-    assert cache.put({key(1): b"second", key(2): b"new"}) == {key(1): b"first"}
-    assert cache.get([key(1), key(2)]) == {key(1): b"first", key(2): b"new"}
+    cache._put({key(1): b"first"})
+    assert cache._put({key(1): b"second", key(2): b"new"}) == {key(1): b"first"}
+    assert cache._get([key(1), key(2)]) == {key(1): b"first", key(2): b"new"}
 
 
-def test_any_number_of_keys_is_looked_up_at_once(cache: CacheFile) -> None:
+def test_any_number_of_keys_is_looked_up_at_once(cache: CallCache) -> None:
     """A look-up has no limit of keys."""
     many = {key(n): b"%d" % n for n in range(2_000)}
-    cache.put(many)
-    assert cache.get(list(many)) == many
+    cache._put(many)
+    assert cache._get(list(many)) == many
 
 
 def test_the_oldest_entries_make_room(path: Path) -> None:
     """The file stays within its limit, also for a run that comes later, and the newest entry is there."""
     for start in (0, 200):
-        cache = CacheFile(path, max_bytes=100_000)
+        cache = CallCache(path, max_bytes=100_000)
         for n in range(start, start + 200):
-            cache.put({key(n): b"x" * 2000})
-            assert cache._held() <= 100_000 and key(n) in cache.get([key(n)])
-        left = sorted(cache.get([key(n) for n in range(400)]))
+            cache._put({key(n): b"x" * 2000})
+            assert cache._held() <= 100_000 and key(n) in cache._get([key(n)])
+        left = sorted(cache._get([key(n) for n in range(400)]))
         assert left == [key(n) for n in range(start + 200 - len(left), start + 200)] and 30 < len(left) < 50
         assert len(cache) == len(left) and cache.evicted > 100
         cache.close()
@@ -77,7 +77,7 @@ def test_a_file_that_is_no_database_is_refused_and_left_as_it_is(path: Path) -> 
     for content in (b"hello, this is a letter and no database\n" * 100, b"SQLite format 3\x00" + b"\xff" * 5000):
         path.write_bytes(content)
         with pytest.raises(InputError, match=r"cannot be used as a call cache|is the database of another program"):
-            CacheFile(path, max_bytes=BIG)
+            CallCache(path, max_bytes=BIG)
         assert path.read_bytes() == content
 
 
@@ -88,18 +88,18 @@ def test_the_database_of_another_program_is_refused_and_left_as_it_is(path: Path
     other.close()
     before = path.read_bytes()
     with pytest.raises(InputError, match="another program"):
-        CacheFile(path, max_bytes=BIG)
+        CallCache(path, max_bytes=BIG)
     assert path.read_bytes() == before
 
 
-def test_a_cache_of_another_version_is_refused(cache: CacheFile, path: Path) -> None:
+def test_a_cache_of_another_version_is_refused(cache: CallCache, path: Path) -> None:
     """A layout that this version does not know is not guessed at."""
     cache.close()
     with sqlite3.connect(path) as other:
         other.execute("PRAGMA user_version = 99")
     other.close()
     with pytest.raises(InputError, match="another version"):
-        CacheFile(path, max_bytes=BIG)
+        CallCache(path, max_bytes=BIG)
 
 
 def test_a_place_that_cannot_hold_a_file_is_refused(tmp_path: Path) -> None:
@@ -107,30 +107,30 @@ def test_a_place_that_cannot_hold_a_file_is_refused(tmp_path: Path) -> None:
     os.mkfifo(tmp_path / "pipe")
     for place in (tmp_path, tmp_path / "no" / "such.sqlite", tmp_path / "pipe", Path("/dev/null")):
         with pytest.raises(InputError, match=r"cannot be used as a call cache|is a device or a pipe"):
-            CacheFile(place, max_bytes=BIG)
+            CallCache(place, max_bytes=BIG)
 
 
 def test_an_empty_file_becomes_a_cache(path: Path) -> None:
     """What `mktemp` leaves behind can be used."""
     path.touch()
-    cache = CacheFile(path, max_bytes=BIG)
-    cache.put({key(1): b"one"})
-    assert cache.get([key(1)]) == {key(1): b"one"}
+    cache = CallCache(path, max_bytes=BIG)
+    cache._put({key(1): b"one"})
+    assert cache._get([key(1)]) == {key(1): b"one"}
     cache.close()
 
 
 WRITER = """
     import sys
     from pathlib import Path
-    from eirene.models.cache import CacheFile
+    from eirene.models.cache import CallCache
 
     path, start = Path(sys.argv[1]), int(sys.argv[2])
     print("ready", flush=True)
     sys.stdin.readline()
-    cache = CacheFile(path, max_bytes=10**9)
+    cache = CallCache(path, max_bytes=10**9)
     for n in range(start, start + 300):
-        cache.put({n.to_bytes(32, "big"): b"%d" % n, b"shared%d" % (n % 300): b"%d" % start})
-        assert cache.get([n.to_bytes(32, "big")])
+        cache._put({n.to_bytes(32, "big"): b"%d" % n, b"shared%d" % (n % 300): b"%d" % start})
+        assert cache._get([n.to_bytes(32, "big")])
     cache.close()
 """
 
@@ -152,10 +152,10 @@ def test_processes_that_make_and_write_one_file_at_once_lose_nothing(path: Path)
         assert writer.stdin is not None and writer.stdout is not None
         writer.stdin.close()
         writer.stdout.close()
-    cache = CacheFile(path, max_bytes=BIG)
+    cache = CallCache(path, max_bytes=BIG)
     wanted = {key(1000 * w + n): b"%d" % (1000 * w + n) for w in range(3) for n in range(300)}
-    assert cache.get(list(wanted)) == wanted
-    shared = cache.get([b"shared%d" % n for n in range(300)])
+    assert cache._get(list(wanted)) == wanted
+    shared = cache._get([b"shared%d" % n for n in range(300)])
     assert len(shared) == 300 and set(shared.values()) <= {b"0", b"1000", b"2000"}
     assert len(cache) == 1200
     cache.close()
@@ -179,10 +179,10 @@ def test_a_kill_in_the_middle_leaves_a_cache_that_works(path: Path) -> None:
     writer.wait()
     writer.stdin.close()
     writer.stdout.close()
-    cache = CacheFile(path, max_bytes=BIG)
+    cache = CallCache(path, max_bytes=BIG)
     assert len(cache) > 0
-    cache.put({b"after": b"1"})
-    assert cache.get([b"after"]) == {b"after": b"1"}
+    cache._put({b"after": b"1"})
+    assert cache._get([b"after"]) == {b"after": b"1"}
     cache.close()
 
 
@@ -192,18 +192,18 @@ def test_a_file_that_cannot_be_written_is_read_by_another_user() -> None:
     reader = """
         import os, sys
         from pathlib import Path
-        from eirene.models.cache import CacheFile
+        from eirene.models.cache import CallCache
         os.setgid(65534)
         os.setuid(65534)
-        cache = CacheFile(Path(sys.argv[1]), max_bytes=10**9)
-        assert cache.read_only
-        assert cache.get([bytes(31) + b"\\x01"]) == {bytes(31) + b"\\x01": b"one"}
+        cache = CallCache(Path(sys.argv[1]), max_bytes=10**9)
+        assert not cache.stores
+        assert cache._get([bytes(31) + b"\\x01"]) == {bytes(31) + b"\\x01": b"one"}
     """
     with tempfile.TemporaryDirectory() as folder:
         Path(folder).chmod(0o755)
         path = Path(folder) / "calls.sqlite"
-        cache = CacheFile(path, max_bytes=BIG)
-        cache.put({key(1): b"one"})
+        cache = CallCache(path, max_bytes=BIG)
+        cache._put({key(1): b"one"})
         cache.close()
         path.chmod(0o444)
         subprocess.run([sys.executable, "-c", textwrap.dedent(reader), str(path)], check=True, timeout=60)
@@ -221,5 +221,5 @@ def test_the_write_ahead_log_of_another_program_stays_as_it_is(path: Path, owner
     log = path.with_name(path.name + "-wal")
     before = path.read_bytes(), log.read_bytes()
     with pytest.raises(InputError, match="another program"):
-        CacheFile(path, max_bytes=BIG)
+        CallCache(path, max_bytes=BIG)
     assert (path.read_bytes(), log.read_bytes()) == before

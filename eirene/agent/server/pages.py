@@ -3,9 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-import base64
 import contextvars
-import hashlib
 import json
 import re
 from collections.abc import Callable, Sequence
@@ -20,6 +18,7 @@ from eirene.core.errors import FormError
 from eirene.core.grounding import NOTHING_GIVEN
 from eirene.core.records import Item, Record
 from eirene.text.cancellation import cancel_scope
+from eirene.views.page import digest_of, script_safe
 
 RenderPage = Callable[[Record, Item], str]
 """Makes a web page of a record."""
@@ -44,10 +43,8 @@ def page(
             "nothingGiven": NOTHING_GIVEN,
         }
     )
-    for character in "<>&\u2028\u2029":  # nothing in it can end the element it stands in
-        facts = facts.replace(character, f"\\u{ord(character):04x}")
     scripts = "".join(map(_asset, ("edits.js", "result.js", "page.js")))
-    parts = {"css": views.asset("design.css") + _asset("page.css"), "js": scripts, "facts": facts}
+    parts = {"css": views.asset("design.css") + _asset("page.css"), "js": scripts, "facts": script_safe(facts)}
     return re.sub(r"\{\{ (\w+) \}\}", lambda found: parts[found[1]], _asset("page.html"))
 
 
@@ -55,17 +52,13 @@ def policy_of(text: str) -> str:
     """The content security policy: the page's own style and script by digest, requests to this server alone."""
     style, script = (text.partition(f"<{name}>")[2].partition(f"</{name}>")[0] for name in ("style", "script"))
     assert style and script  # both stand in page.html
-    rules = ["default-src 'none'", f"style-src {_digest(style)}", f"script-src {_digest(script)}"]
+    rules = ["default-src 'none'", f"style-src {digest_of(style)}", f"script-src {digest_of(script)}"]
     more = ["connect-src 'self'", "img-src data:", "base-uri 'none'", "form-action 'none'", "frame-ancestors 'none'"]
     return "; ".join([*rules, *more])
 
 
 def _asset(name: str) -> str:
     return resources.files("eirene.agent.server").joinpath(name).read_text("utf-8")
-
-
-def _digest(text: str) -> str:
-    return f"'sha256-{base64.b64encode(hashlib.sha256(text.encode('utf-8')).digest()).decode()}'"
 
 
 class Pages:
