@@ -1,0 +1,176 @@
+"""Many rows from Python: a data set refined (`batch`), refined by several modes (`compare`), or scored (`score`)."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Unpack
+
+from eirene.agent.backends import BackendOptions, resolve_backend
+from eirene.agent.run import SettingKeywords, SettingsLike, make_backend_options, make_settings
+from eirene.agent.state import Parts
+from eirene.core.concurrency import run_blocking
+from eirene.core.errors import InputError
+from eirene.core.loop_settings import MODES, Mode
+from eirene.core.records import Item, parse_item
+from eirene.core.scores import Scores
+from eirene.core.validation import described
+from eirene.data import Dataset, open_dataset
+from eirene.data.json_rows import Row, taken
+from eirene.models.limits import Limiter
+
+if TYPE_CHECKING:
+    from eirene.agent.backends import Backend
+    from eirene.agent.batch.control import Limits
+    from eirene.agent.batch.engine import OnRow
+    from eirene.agent.batch.journal import BatchStatus
+    from eirene.eval.resources import Resources
+
+Data = str | Iterable[Item | Mapping[str, Any]]
+"""A file or data set by its name, as the commands take it, or the rows themselves."""
+GRACE_S = 60.0
+"""Seconds for rows under way when a limit is reached."""
+
+
+@dataclass(frozen=True, slots=True)
+class _HeldRows:
+    """Rows that are at hand, as a source."""
+
+    held: Sequence[Mapping[str, Any]]
+    name: str = "data"
+    is_table: bool = False
+
+    def columns(self) -> None:
+        return None
+
+    def rows(self, *, take: Sequence[int] | None = None, only: frozenset[str] | None = None) -> Iterator[Row]:
+        return taken((Row(f"data, row {n}", row) for n, row in enumerate(self.held, start=1)), take)
+
+    def count(self) -> int:
+        return len(self.held)
+
+
+def dataset_of(data: Data) -> Dataset:
+    """The rows that `data` names or holds. Raises `InputError` for what is neither."""
+    if isinstance(data, str):
+        return open_dataset(data)
+    if not isinstance(data, Iterable):
+        raise InputError(f"data must be the name of a file or rows, got {described(data)}", field="data")
+    rows = [parse_item(row, where=f"data, row {n}") for n, row in enumerate(data, start=1)]
+    return Dataset(_HeldRows([row.model_dump(mode="json", exclude_unset=True) for row in rows]))
+
+
+def batch(
+    data: Data,
+    *,
+    out: str | Path,
+    backend: Backend = "embedded",
+    settings: SettingsLike | None = None,
+    base_url: str | None = None,
+    backend_options: BackendOptions | Mapping[str, Any] | None = None,
+    limits: Limits | None = None,
+    retry_failed: bool = False,
+    on_row: OnRow | None = None,
+    **options: Unpack[SettingKeywords],
+) -> BatchStatus:
+    """Refines every row of a data set that the journal `out` lacks, as `eirene batch` does; returns what it has then.
+
+    Each record is on disk before `on_row` is told of it: the same call after any end goes on from there. `backend`,
+    `settings`, `base_url`, `backend_options` and the settings themselves are those of `eirene.refine`; the calls under
+    way are at most `backend_options.concurrency`. `limits` ends a run at a cost, a number of tokens or a deadline.
+    Raises `InputError` for rows that cannot be used and for a journal that was made otherwise or is in use,
+    `AuthError` and `QuotaError` from the model; a row whose model fails is `failed`, and `retry_failed` does it again.
+
+    Examples:
+        >>> import eirene, tempfile
+        >>> rows = [{"question": "Is homework useful?", "answer": "It depends."}]
+        >>> with tempfile.TemporaryDirectory() as folder:
+        ...     eirene.batch(rows, out=f"{folder}/refined.jsonl", samples=4).totals.statuses["abstained"]
+        1
+    """
+    from eirene.agent.batch.control import Control
+    from eirene.agent.batch.engine import Again, open_batch, run_batch
+    from eirene.agent.batch.journal import read_status
+    from eirene.agent.batch.runner import LocalRunner
+    from eirene.agent.record import RowHash
+
+    told, reached = make_settings(settings, options), make_backend_options(backend_options, base_url)
+    parts, limiter = _limited(backend, reached)
+    hashes, again = RowHash(parts, told), Again(failed=retry_failed)
+    with open_batch(dataset_of(data), out=out, hashes=hashes, settings=told, again=again) as opened:
+
+        async def work() -> None:
+            runner = LocalRunner(parts, told, limiter=limiter)
+            await run_batch(opened, runner, limits=limits, control=Control(grace_s=GRACE_S), on_row=on_row)
+
+        if opened.n_left:
+            run_blocking(work, name="eirene-batch")
+    return read_status(out)
+
+
+def compare(
+    data: Data,
+    *,
+    out: str | Path,
+    modes: Sequence[Mode] = MODES[:3],
+    seeds: Sequence[int] = (0,),
+    backend: Backend = "embedded",
+    settings: SettingsLike | None = None,
+    base_url: str | None = None,
+    backend_options: BackendOptions | Mapping[str, Any] | None = None,
+    **options: Unpack[SettingKeywords],
+) -> dict[str, Any]:
+    """Refines the rows in every mode and with every seed, and compares them, as `eirene compare` does.
+
+    The folder `out` keeps the rows: the same call after any end does only what is missing. Returns the figures
+    (`per_mode`, `pairs`, ...), JSON values; see docs/guides/compare.md. Raises as `batch` does.
+    """
+    from eirene.agent.experiments.compare import ComparePlan, acompare
+    from eirene.agent.experiments.compare_summary import summarise
+
+    told, reached = make_settings(settings, options), make_backend_options(backend_options, base_url)
+    parts, _ = _limited(backend, reached)
+    plan = ComparePlan(modes, seeds, told, reached.concurrency)
+    items = dataset_of(data).read()
+    made = run_blocking(lambda: acompare(items, plan=plan, parts=parts, out=out), name="eirene-compare")
+    return summarise(made.rows, made.judgements)
+
+
+def score(
+    data: Data, *, detectors: str | Sequence[str] = ("rouge", "alignment"), resources: Resources | None = None
+) -> list[dict[str, Scores]]:
+    """The scores of each row's answer by each detector's name, in the rows' order; rewrites nothing.
+
+    `resources` (of `eirene.eval.resources`) has the models that some detectors need, such as
+    `Resources(judge_model="openai:gpt-4o-mini")`. A score that a detector cannot give is `Unscored`, with the reason.
+    Raises `InputError` for rows and names that cannot be used.
+
+    Examples:
+        >>> import eirene
+        >>> rows = [{"question": "Trams?", "answer": "Trams are quiet.", "context": "Trams are quiet."}]
+        >>> eirene.score(rows, detectors="rouge")[0]["rouge"].hallucination
+        0.0
+    """
+    from eirene.eval.base import case_of
+    from eirene.eval.registry import build_detectors, parse_names
+    from eirene.eval.resources import Resources
+    from eirene.eval.scoring import Scorer, in_order, workers_for
+
+    given = Resources() if resources is None else resources
+    built = build_detectors(parse_names(detectors if isinstance(detectors, str) else ",".join(detectors)), given)
+    items = dataset_of(data).read()
+    scorer, workers = Scorer(built), workers_for(built, given.concurrency)
+
+    async def work() -> list[dict[str, Scores]]:
+        rows = in_order(items, lambda item: scorer.score(case_of(item)), workers=workers)
+        return [{name: one.scores for name, one in found.items()} async for _, found in rows]
+
+    return run_blocking(work, name="eirene-score")
+
+
+def _limited(backend: Backend, options: BackendOptions) -> tuple[Parts, Limiter | None]:
+    """The parts, and the limiter of their calls; None where they only compute."""
+    limiter = options.limiter or Limiter(options.concurrency, adaptive=True)
+    parts = resolve_backend(backend, replace(options, limiter=limiter))
+    return parts, None if parts.backend == "embedded" else limiter

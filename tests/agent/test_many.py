@@ -1,0 +1,49 @@
+"""`eirene.batch`, `compare` and `score`: many rows from Python, as the commands take them."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+import eirene
+from tests.rows import each
+
+ROWS: list[dict[str, Any]] = [
+    {"id": "year", "question": "When?", "answer": "It was opened in 1899.", "context": "It was opened in March 1890."},
+    {"id": "none", "question": "Why?", "answer": "Because."},
+]
+
+
+def test_a_batch_goes_on_where_it_was_stopped(tmp_path: Path) -> None:
+    """Rows as mappings, as items and in a file are one and the same; a row that is there is not made again."""
+    out, made = tmp_path / "refined.jsonl", list[str]()
+    for data in (ROWS[:1], [eirene.Item(**row) for row in ROWS], ROWS):
+        status = eirene.batch(data, out=out, samples=4, on_row=lambda record: made.append(record.id))
+    assert (made, status.totals.rows) == (["year", "none"], 2)
+    assert {name: n for name, n in status.totals.statuses.items() if n} == {"accepted": 1, "abstained": 1}
+    with pytest.raises(eirene.InputError, match="n:4, now n:5"):
+        eirene.batch(ROWS, out=out, samples=5)
+
+
+def test_modes_are_compared_and_answers_scored(tmp_path: Path) -> None:
+    figures = eirene.compare(ROWS, out=tmp_path / "compared", modes=["generic", "fine-grained"], samples=4)
+    assert (figures["rows"], list(figures["per_mode"])) == (4, ["generic", "fine-grained"])
+    with_passages, alone = eirene.score(ROWS, detectors=["rouge", "alignment"])
+    assert isinstance(with_passages["alignment"].hallucination, float)
+    assert isinstance(alone["alignment"].hallucination, eirene.Unscored)
+
+
+@each(
+    "data, message",
+    [
+        ("none.jsonl", "none.jsonl: no such file"),
+        ([{"question": "Why?"}], "data, row 1: 'answer' is missing"),
+        ([ROWS[0], 5], "data, row 2: a row must be a JSON object"),
+        (5, "data must be the name of a file or rows, got the number 5"),
+    ],
+)
+def test_data_that_is_none_is_refused_in_one_line(data: Any, message: str) -> None:
+    with pytest.raises(eirene.InputError, match=message):
+        eirene.score(data)
