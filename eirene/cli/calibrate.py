@@ -20,13 +20,13 @@ if TYPE_CHECKING:
     from eirene.gate.calibration import GateCalibration
 
 app = typer.Typer(help="Fit thresholds on your own labels.", no_args_is_help=True)
-FILE, PAGE = "calibration.json", "calibration.md"
+FILE = "calibration.json"
 
 Data = Annotated[
     str,
     typer.Argument(metavar="LABELLED|-", help="Labelled answers: a file or dataset (docs/evaluation/detectors.md)."),
 ]
-Out = Annotated[str, typer.Option(metavar="DIR", help=f"The folder for rows, {FILE} and {PAGE}.")]
+Out = Annotated[str, typer.Option(metavar="DIR", help=f"The folder for rows and {FILE}.")]
 Names = Annotated[str, typer.Option("--detectors", help="Which detectors, comma-separated.")]
 Errors = Annotated[str, typer.Option(help="Which errors to fit, of those that have labels, comma-separated.")]
 Criterion = Annotated[
@@ -121,7 +121,6 @@ def detectors(
         from eirene.eval.calibration_fit import CalibrationPlan, check_calibratable
         from eirene.eval.datasets import read_labelled
         from eirene.eval.registry import build_detectors, parse_names
-        from eirene.views.detectors import calibration_page
 
         require("sklearn")
         chosen = parse_names(names)
@@ -131,8 +130,7 @@ def detectors(
         resources = models.resources(chosen, concurrency=concurrency)
         labelled = read_labelled(rows.source(data), rows.shape)
         folder = make_folder(out)
-        for name in (FILE, PAGE):
-            check_output(str(folder / name), force=force)
+        check_output(str(folder / FILE), force=force)
         built = build_detectors(chosen, resources)
         work = EvaluateOptions(seed=models.seed, concurrency=concurrency, retry_failed=retry_failed)
         with resumable(folder), watch(len(labelled.cases) * len(built), "scoring") as progress:
@@ -140,9 +138,6 @@ def detectors(
                 acalibrate(labelled.cases, built, out=folder, plan=plan, work=work, on_row=progress.add_scored)
             )
         made = found.calibration
-        fitted = made.model_dump(mode="json")["errors"]
-        title = "standard input" if data == "-" else Path(data).name
-        write_text(str(folder / PAGE), calibration_page(made.figures, name=title, errors=fitted), force=True)
         write_text(str(folder / FILE), made.to_text(), force=True)
         show_or_json(made.model_dump(mode="json"), lambda: _show(made.figures), as_json=as_json)
         _tell(found, folder)
@@ -169,4 +164,4 @@ def _tell(found: CalibrationRun, folder: Path) -> None:
             say(f"no part in {error}: {name}: {why}")
     if found.n_failed:
         say(f"{found.n_failed} answers are left out: a detector failed on them (--retry-failed does them again)")
-    say(f"calibration {found.calibration.digest} written to {folder / FILE}; see {folder / PAGE}")
+    say(f"calibration {found.calibration.digest} written to {folder / FILE}")

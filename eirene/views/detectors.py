@@ -1,4 +1,4 @@
-"""Detectors evaluated: tables (Markdown), conclusions in words, calibration."""
+"""Detectors evaluated: tables (Markdown); what a calibration gains."""
 
 from __future__ import annotations
 
@@ -155,107 +155,6 @@ def render_controls(controls: Sequence[dict[str, Any]]) -> Iterator[Table]:
             areas = (cells[error, count]["auc"] for error in shown)
             table.add_row(count, *(figure(area) if "value" in area else "-" for area in areas))
         yield table
-
-
-ALPHA = 0.05
-_CHANCE = 0.5
-_FEW_NAMED = 3
-
-
-def conclusion(level: Json) -> str:
-    """A sentence or two about one level; the areas in it have 95 % intervals."""
-    if not level["errors"] or level["errors"] == level["n"]:
-        which = "every one is an error" if level["errors"] else "none of them is an error"
-        return f"Nothing can be told: of {level['n']:,} labelled {level['level']}s {which}."
-    ranked = sorted(_areas(level["detectors"]), key=lambda entry: -entry[1]["value"])
-    if not ranked:
-        return "Nothing can be told: no detector scores at this level."
-    name, area = ranked[0]
-    if "low" not in area:
-        return f"Nothing can be told: {name} has a ROC AUC of {figure(area, 2)}, without an interval."
-    if all(found.get("low", 0.0) <= _CHANCE for _, found in ranked):
-        said = "No detector can" if len(ranked) > 1 else f"{name} cannot"
-        return f"{said} be told from chance; the ROC AUC of {name} is {figure(area, 2)}."
-    best = "ranks errors best, with a" if len(ranked) > 1 else "ranks errors with a"
-    text = f"{name} {best} ROC AUC of {figure(area, 2)}"
-    text += ", which cannot be told from chance" if area["low"] <= _CHANCE else ""
-    return "; ".join([text, *_against_others(level, name), *_against_counting(level, area)]) + "."
-
-
-def _areas(found: Mapping[str, Json]) -> Iterator[tuple[str, Json]]:
-    for name, figures in found.items():
-        if "value" in figures.get("auc", {}):
-            yield name, figures["auc"]
-
-
-def _against_others(level: Json, best: str) -> Iterator[str]:
-    """Whom the best detector is told from, by paired differences and p-values with Holm's correction."""
-    better, open_ = [], []
-    for pair in level["pairs"]:
-        if best not in (pair["a"], pair["b"]) or "difference" not in pair:
-            continue
-        other = pair["b"] if pair["a"] == best else pair["a"]
-        found = pair["difference"]
-        if "low" not in found or pair.get("holm", 1.0) >= ALPHA or found["low"] <= 0 <= found["high"]:
-            open_.append(other)
-        else:
-            low, high = sorted(abs(found[end]) for end in ("low", "high"))
-            better.append(f"{other} (by {abs(found['value']):.2f} [{low:.2f}, {high:.2f}])")
-    if better:
-        yield f"better than {_joined(better)}"
-    if open_:
-        yield f"not told apart from {_joined(open_)}"
-
-
-def _against_counting(level: Json, area: Json) -> Iterator[str]:
-    """Whether the best area lies above that of the best count, which reads no word."""
-    floors = [(floor_name(name, floor), a) for name, floor in level["floors"].items() if name != "all"
-              for a in [floor["auc"]] if "value" in a]  # fmt: skip
-    if not floors:
-        return
-    name, floor = max(floors, key=lambda entry: entry[1]["value"])
-    counting = f'counting alone ("{name}": {figure(floor, 2)})'
-    if area["low"] > floor.get("high", floor["value"]):
-        yield f"above {counting}"
-    elif area["value"] > floor["value"]:
-        yield f"not clearly above {counting}: the intervals overlap"
-    else:
-        yield f"no better than {counting}"
-
-
-def _joined(names: Sequence[str]) -> str:
-    if len(names) > _FEW_NAMED:
-        names = [*names[: _FEW_NAMED - 1], f"{len(names) - _FEW_NAMED + 1} others"]
-    return " and ".join([", ".join(names[:-1]), names[-1]] if len(names) > 1 else names)
-
-
-def calibration_page(figures: Json, *, name: str, errors: Json) -> str:
-    """`calibration.md`: for each error the verdict, the losses and the weights. `errors` are the file's."""
-    parts = [
-        f"# Calibration on {name}",
-        f"Loss: {figures['loss']}. Every answer is called by a fit on the other folds, whole questions apart; "
-        "intervals are 95 % percentile bootstrap intervals over questions, differences are paired.",
-        *(part for error, found in figures["errors"].items() for part in _fitted_error(error, found, figures, errors)),
-        *(f"Not fitted: {error}: {why}." for error, why in figures["not_fitted"].items()),
-    ]
-    if figures.get("failed"):
-        parts.append(f"{figures['failed']} answers are left out: a detector failed on them.")
-    return "\n\n".join(parts) + "\n"
-
-
-def _fitted_error(error: str, found: Json, figures: Json, errors: Json) -> Iterator[str]:
-    yield table(
-        error.capitalize(), ("", "loss", "called wrongly", "fit minus this", "settings"),
-        [(*row, figures["settings"]) for row in loss_rows(found)], said=f"{fitted_on(found)}\n\n{fit_verdict(found)}",
-    )  # fmt: skip
-    rows = [
-        (i["detector"], f"{i['weight']:.3f}", f"{i['centre']:.3f}",
-         "-" if i["unscored"] is None else f"{i['unscored']:+.3f}", figures["settings"])
-        for i in errors[error]["inputs"]
-    ]  # fmt: skip
-    said = f"Log odds from which an answer is called faulty: {errors[error]['threshold']:.3f}."
-    yield table("Weights", ("detector", "weight", "centre", "unscored", "settings"), rows, heading="###", said=said)
-    yield from (f"Left out: {name}: {why}." for name, why in found["left_out"].items())
 
 
 def fitted_on(found: Json) -> str:

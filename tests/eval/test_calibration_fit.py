@@ -27,7 +27,7 @@ from eirene.eval.calibration_fit import (
     loss_of,
 )
 from eirene.eval.metrics.levels import levels
-from eirene.views.detectors import calibration_page, fit_verdict
+from eirene.views.detectors import fit_verdict
 from tests.eval.calibration_scores import low, made, noise, upside_down
 
 PLAN = CalibrationPlan(draws=200)
@@ -53,13 +53,6 @@ def test_what_knows_nothing_is_not_called_better() -> None:
     figures = calibrate(made(a=noise, b=noise), VERSIONS, PLAN).figures["errors"]["hallucination"]
     assert "0.5 of a" in figures["not_shown"] + figures["worse_than"]
     assert "NOT better" in fit_verdict(figures)
-
-
-def test_the_page_says_what_the_figures_say() -> None:
-    found = calibrate(made(a=low, b=upside_down), VERSIONS, PLAN)
-    page = calibration_page(found.figures, name="rows|x", errors=found.model_dump(mode="json")["errors"])
-    assert "120 answers, 40 with the error, 60 questions" in page
-    assert "Left out: b: its score does not rise" in page and "Not fitted: coverage: no labels." in page
 
 
 @settings(max_examples=8, deadline=None)

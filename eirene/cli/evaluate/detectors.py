@@ -158,14 +158,13 @@ def _write(found: Evaluated, folder: Path, *, plan: EvaluationPlan, named: dict[
 
 def _show(summary: dict[str, Any]) -> None:
     """The figures for a reader at a terminal; intervals of all, pairs and slices stand in table.md."""
-    from eirene.views.detectors import conclusion, counted, floor_name, level_title
+    from eirene.views.detectors import counted, floor_name, level_title
     from eirene.views.tables import figure
 
     screen = console()
     screen.print(f"{summary['data']['form']}: {summary['answers']:,} answers; {summary['signature']}")
     for level in summary["levels"]:
         screen.print(f"\n{level_title(level)}: {counted(level)}")
-        screen.print(conclusion(level), style="bold")
 
         def cells(found: dict[str, Any], share: str = "") -> list[str]:
             return [figure(found["auc"]), plain(found["ap"]), plain(found["f1"]), share]
