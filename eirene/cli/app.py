@@ -1,7 +1,7 @@
 """The commands of `eirene` together, and the one place where errors become a message and an exit code.
 
-Exit codes: 0 done; 1 a run failed; 2 bad usage or input; 3 a condition of `check` holds; 130 stopped by the user;
-141 nobody reads the output.
+Exit codes: 0 done; 1 a run failed; 2 bad usage or input; 3 a condition of `check` holds or a row of `verify` fails; 130
+stopped by the user; 141 nobody reads the output.
 """
 
 from __future__ import annotations

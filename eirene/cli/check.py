@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 from typing import TYPE_CHECKING, Annotated
 
 import typer
@@ -22,7 +21,6 @@ if TYPE_CHECKING:
 
 FAILED = 3
 """The exit code where a condition holds."""
-_STEP_SUMMARY = "GITHUB_STEP_SUMMARY"
 _REPORT = "The report"
 
 Data = Annotated[str, typer.Argument(metavar="DATA", help=f"The answers. {IN_HELP}")]
@@ -45,14 +43,11 @@ Names = Annotated[
 Tolerance = Annotated[float, typer.Option(help="How much worse an error score in [0, 1] may get.")]
 Junit = Annotated[str | None, typer.Option(metavar="FILE", help="Write JUnit XML.", rich_help_panel=_REPORT)]
 Summary = Annotated[str | None, typer.Option(metavar="FILE", help="Write a Markdown summary.", rich_help_panel=_REPORT)]
-GithubSummary = Annotated[
-    bool, typer.Option("--github-summary", help="Add the summary to the GitHub Actions job's.", rich_help_panel=_REPORT)
-]
 
 
 @with_groups(
     "fail-if", "baseline", "write-baseline", "detectors", "map", "limit", "corpus", "junit", "summary",
-    "github-summary", "json", "config",
+    "json", "config",
 )  # fmt: skip
 def check(
     data: Data,
@@ -64,7 +59,6 @@ def check(
     detectors: Names = None,
     junit: Junit = None,
     summary: Summary = None,
-    github_summary: GithubSummary = False,
     as_json: flags.FiguresAsJson = False,
     models: ScoreFlags,
     rows: DataFlags,
@@ -80,8 +74,7 @@ def check(
     from eirene.data.output import write_text
 
     with output():
-        _check_outputs(data, [write_baseline, junit, summary], force=force)
-        step_summary = _step_summary() if github_summary else None
+        check_outputs(data, [write_baseline, junit, summary], force=force)
         if not fail_if and write_baseline is None:
             raise InputError("nothing can fail: give --fail-if CONDITION, or --write-baseline FILE", field="fail-if")
         Settings.of(tolerance=tolerance)
@@ -96,7 +89,7 @@ def check(
         report = make_report(
             found, wanted, detectors=measure.detectors, versions=measure.versions, baseline=before, tolerance=tolerance
         )
-        _write_report(report, junit=junit, summary=summary, step_summary=step_summary, force=force)
+        _write_report(report, junit=junit, summary=summary, force=force)
         _show(report, as_json=as_json)
         if write_baseline is not None and report.state == "passed":
             write_text(write_baseline, baseline_text(found, measure.versions), force=force)
@@ -106,26 +99,19 @@ def check(
     _exit(report, wanted)
 
 
-def _check_outputs(data: str, paths: list[str | None], *, force: bool) -> None:
+def check_outputs(data: str | None, paths: list[str | None], *, force: bool) -> None:
+    """Raises `InputError` for files that cannot be written, would be where the rows are, or are named twice."""
     from eirene.data import check_outside
     from eirene.data.output import check_output
 
     named = [path for path in paths if path is not None]
     for path in named:
         check_output(path, force=force)
-        check_outside(path, data)
+        if data is not None:
+            check_outside(path, data)
     twice = next((path for path in named if named.count(path) > 1), None)
     if twice is not None:
         raise InputError("is to be written twice; name a file for each", where=twice)
-
-
-def _step_summary() -> str:
-    path = os.environ.get(_STEP_SUMMARY, "")
-    if not path:
-        raise InputError(
-            f"--github-summary works in GitHub Actions: {_STEP_SUMMARY} is not set", field="github-summary"
-        )
-    return path
 
 
 def _measure(names: str | None, models: ScoreFlags, concurrency: int) -> RowMeasure:
@@ -158,9 +144,7 @@ def _rows(items: Dataset, measure: RowMeasure, concurrency: int, *, needs_ids: b
         return asyncio.run(run())
 
 
-def _write_report(
-    report: QualityReport, *, junit: str | None, summary: str | None, step_summary: str | None, force: bool
-) -> None:
+def _write_report(report: QualityReport, *, junit: str | None, summary: str | None, force: bool) -> None:
     from eirene.data.output import write_text
     from eirene.views import quality
 
@@ -168,9 +152,6 @@ def _write_report(
         write_text(junit, quality.junit(report), force=force)
     if summary is not None:
         write_text(summary, quality.markdown(report), force=force)
-    if step_summary is not None:
-        with open(step_summary, "a", encoding="utf-8") as file:
-            file.write(quality.markdown(report))
 
 
 def _show(report: QualityReport, *, as_json: bool) -> None:

@@ -1,4 +1,4 @@
-"""Progress on standard error: one bar for all commands, shown at a terminal and nowhere else."""
+"""Progress on standard error: one bar for all commands at a terminal; elsewhere a line now and then on long runs."""
 
 from __future__ import annotations
 
@@ -30,11 +30,11 @@ _DOING = {
     "gate": "deciding",
 }
 _FIRST_S, _LONGEST_S = 10.0, 300.0
-"""Seconds to a batch's first line where nobody watches; each next one comes after twice the time, up to the longest."""
+"""Seconds to the first line where nobody watches; each next one comes after twice the time, up to the longest."""
 
 
 class Watch:
-    """Shows what is being done, how far it is, the time that it took, and a remark; nothing where nobody watches."""
+    """Shows what is being done, how far it is, the time that it took, and a remark; where nobody watches, lines."""
 
     def __init__(self, progress: Progress | None, doing: str, total: int) -> None:
         self._progress, self._doing, self._total = progress, doing, total
@@ -42,6 +42,7 @@ class Watch:
         self._item = self._done = 0
         self._counts: Counter[str] = Counter()
         self._usage: Usage | None = None
+        self._wait_s, self._next = _FIRST_S, time.monotonic() + _FIRST_S
 
     @property
     def is_shown(self) -> bool:
@@ -79,7 +80,16 @@ class Watch:
     def advance(self, n: int, doing: str, *, total: int | None = None) -> None:
         """`n` rows are done; `total` where it was not known before."""
         total = self._total if total is None else total
-        self.update(doing, done=n, total=total, count=f"{n} of {total}")
+        self.show(doing, n, total, lambda: f"{n:,} of {total:,}")
+
+    def show(self, doing: str, n: int, total: int | None, line: Callable[[], str]) -> None:
+        """`n` of `total` is done, which `line` says in words: on the bar, or where nobody watches now and then."""
+        if self.is_shown:
+            self.update(doing, done=n, total=total, remark=line())
+        elif time.monotonic() >= self._next:
+            say(f"{doing}: {line()}")
+            self._wait_s = min(self._wait_s * 2, _LONGEST_S)
+            self._next = time.monotonic() + self._wait_s
 
     def count(self, n: int, doing: str) -> None:
         """`n` things are done, of which nobody knows how many there will be."""
@@ -126,9 +136,8 @@ class BatchWatch:
     """Follows a batch: a bar at a terminal, a line now and then elsewhere."""
 
     def __init__(self, shown: Watch) -> None:
-        self._bar = shown
+        self._show = shown.show
         self._began = time.monotonic()
-        self._wait_s, self._next = _FIRST_S, self._began + _FIRST_S
 
     def on_look(self, n: int) -> None:
         """`n` rows of the data have been read."""
@@ -147,14 +156,6 @@ class BatchWatch:
         """A row is on disk."""
         done, passed = batch.n_rows - batch.n_left, max(time.monotonic() - self._began, 1e-9)
         self._show("refining", done, batch.n_rows, lambda: batch_line(batch, batch.made.rows / passed))
-
-    def _show(self, doing: str, n: int, total: int | None, line: Callable[[], str]) -> None:
-        if self._bar.is_shown:
-            self._bar.update(doing, done=n, total=total, remark=line())
-        elif time.monotonic() >= self._next:
-            say(f"{doing}: {line()}")
-            self._wait_s = min(self._wait_s * 2, _LONGEST_S)
-            self._next = time.monotonic() + self._wait_s
 
 
 @contextmanager

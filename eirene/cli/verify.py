@@ -1,15 +1,17 @@
-"""`eirene verify`: an answer's sentences and quotations against passages, with verdict and evidence."""
+"""`eirene verify`: sentences and quotations of an answer, or of every row of a data set, against what was given."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
-from typing import TYPE_CHECKING, Annotated
+import os
+from collections.abc import Iterable, Sequence
+from contextlib import ExitStack
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
 from eirene.cli import flags
-from eirene.cli.data_flags import CorpusFlags, DataFlags, RowId, one_with_id
+from eirene.cli.check import FAILED, Junit, check_outputs
+from eirene.cli.data_flags import IN_HELP, CorpusFlags, DataFlags, RowId, passages_of, with_id
 from eirene.cli.flags import with_groups
 from eirene.cli.progress import watch
 from eirene.cli.refine import check_page
@@ -17,35 +19,62 @@ from eirene.cli.terminal import console, output, say
 from eirene.core.errors import InputError
 
 if TYPE_CHECKING:
+    from eirene.agent.check.verified import FailRule
+    from eirene.core.quality import VerifiedRow
+    from eirene.core.records import Item
+    from eirene.core.scores import Unscored
     from eirene.core.verification import Verification
-    from eirene.retrieval.passages import Passage
 
 File = Annotated[
     str | None,
-    typer.Argument(metavar="FILE|-", help="A row with 'answer' and 'context'; with --context the answer's text."),
+    typer.Argument(
+        metavar="DATA|-",
+        help=f"Rows with 'answer' and 'context' or 'perspectives'; with --context the answer's text. {IN_HELP}",
+    ),
 ]
-Answer = Annotated[str | None, typer.Option(help="The answer's text, instead of a file.")]
+Answer = Annotated[str | None, typer.Option(help="The answer's text, instead of rows.")]
 Context = Annotated[
     list[str] | None,
     typer.Option(
         "--context",
-        metavar="FILE|DIR",
-        help="Passages: a text file (one between blank lines) or rows with 'text'; repeatable.",
+        metavar="TEXT|FILE|DIR",
+        help="A passage, a text file of passages (blank lines between), or rows with 'text'; repeatable.",
         rich_help_panel="Passages",
     ),
 ]
-AsJson = Annotated[
-    bool, typer.Option("--json", help="Print the verification as one line of JSON.", rich_help_panel=flags.OUTPUT)
+Out = Annotated[
+    str | None, typer.Option(metavar="FILE", help="Write a line of JSON per row; the same command again resumes.")
 ]
+FailOn = Annotated[
+    str | None,
+    typer.Option(
+        metavar="WORDS",
+        help="Fail if a row has one: contradicted, unsupported, unclear, unread, unscored; comma-separated.",
+    ),
+]
+Threshold = Annotated[float | None, typer.Option(metavar="RISK", help="Fail if a row's risk in [0, 1] is above.")]
+AsJson = Annotated[
+    bool, typer.Option("--json", help="Print each verification as one line of JSON.", rich_help_panel=flags.OUTPUT)
+]
+_UNASKED = "(none)"
+"""The question to an answer that is no row."""
+_THREADS = 4
 
 
-@with_groups("answer", "context", "id", "corpus", "map", "json", "html", "force", "config")
+@with_groups(
+    "fail-on", "threshold", "out", "junit", "answer", "context", "id", "corpus", "map", "limit", "json", "html",
+    "force", "config",
+)  # fmt: skip
 def verify(
     file: File = None,
     *,
     answer: Answer = None,
     context: Context = None,
     row: RowId = None,
+    fail_on: FailOn = None,
+    threshold: Threshold = None,
+    out: Out = None,
+    junit: Junit = None,
     data: DataFlags,
     corpus: CorpusFlags,
     as_json: AsJson = False,
@@ -53,70 +82,63 @@ def verify(
     force: flags.Force = False,
     config: flags.Config = None,
 ) -> None:
-    """Say of each sentence of an answer whether the passages support it, and where; rewrites nothing."""
-    with output():
-        from eirene.data.output import STDOUT, line_writer
+    """Say of each sentence of answers whether what was given supports it, and where; exit code 3 if a row fails."""
+    import asyncio
 
+    with output():
+        from eirene.agent.check.verified import FailRule
+
+        rule = FailRule.of(flags.listed(fail_on), threshold)
         _check_sources(file, answer, context)
-        check_page(html, file, as_json=as_json, force=force)
+        _check_files(file, out, junit, html, as_json=as_json, force=force)
+        if junit is not None and rule == FailRule():
+            raise InputError("nothing can fail: give --fail-on WORDS, or --threshold RISK", field="junit")
         with watch(0):
             if context:
-                asked = _from_texts(file, answer, context, row=row, corpus=corpus.corpus)
+                items: Iterable[Item] = [_of_texts(file, answer, context, row=row, corpus=corpus.corpus)]
+                total = 1
             else:
-                asked = _from_row(str(file), row, data, corpus)
-            found = _verified(asked)
-        if html is not None:
-            _write_page(found, asked, html, force=force)
-        if as_json:
-            with line_writer(STDOUT) as write:
-                write(found.model_dump_json())
-        elif html is None:
-            from eirene.views.verification import render_verification
-
-            console().print(render_verification(found))
-        if not found.checked:
-            say(f"error: no sentence of {len(found.claims)} could be checked: {found.claims[0].why}")
-            raise typer.Exit(1)
-
-
-@dataclass(frozen=True, slots=True)
-class _AskedVerification:
-    """What is verified. `ids` has the passages' ids, none where they have none."""
-
-    answer: str
-    passages: Sequence[str]
-    ids: Sequence[str] = ()
-    question: str = ""
+                items, total = _of_rows(str(file), row, data, corpus)
+        if html is not None and total > 1:
+            raise InputError(f"--html draws one row, and {total} are there; pick one with --id", field="html")
+        rows, last = asyncio.run(_read(items, total, rule, out=out, as_json=as_json, with_ids=not context, force=force))
+        one = last if total == 1 else None
+        _show(rows, one, html, as_json=as_json, is_row=not context, force=force)
+        _end(rows, junit, to_stderr=as_json or html is not None, has_rule=rule != FailRule(), force=force)
 
 
 def _check_sources(file: str | None, answer: str | None, context: Sequence[str] | None) -> None:
     if (file is None) == (answer is None):
-        raise InputError("give a FILE (- for standard input), or --answer, and not both")
+        raise InputError("give DATA (- for standard input), or --answer, and not both")
     if answer is not None and not context:
         raise InputError("--answer needs passages: give --context FILE", field="context")
 
 
-def _from_texts(
+def _check_files(
+    file: str | None, out: str | None, junit: str | None, html: str | None, *, as_json: bool, force: bool
+) -> None:
+    from eirene.data import check_outside
+
+    check_page(html, file, as_json=as_json, force=force)
+    check_outputs(file, [junit], force=force)
+    if out is not None and file is None:
+        raise InputError("--out is for rows; --json prints the verification of an answer", field="out")
+    if out is not None and file is not None:
+        check_outside(out, file)
+
+
+def _of_texts(
     file: str | None, answer: str | None, context: Sequence[str], *, row: str | None, corpus: str | None
-) -> _AskedVerification:
+) -> Item:
+    """The answer that is no row, with its passages and their ids."""
+    from eirene.core.records import FOUND_PASSAGES, Item
+
     if row is not None or corpus is not None:
         raise InputError("--context takes all its passages; --id and --corpus go with rows", field="context")
-    passages = list(_read_passages(context))
+    passages = list(passages_of(context))
     text = _answer_text(file) if file is not None else answer or ""
-    return _AskedVerification(text, [p.shown for p in passages], [p.id for p in passages])
-
-
-def _from_row(file: str, row: str | None, data: DataFlags, corpus: CorpusFlags) -> _AskedVerification:
-    from eirene.core.records import found_ids
-
-    item = one_with_id(data.open(file, each=corpus.filler()).read(), row, where=file, done="verified")
-    if not item.context:
-        raise InputError(
-            "the row has no 'context'; give passages in the row, by --corpus, or the answer's text with --context",
-            field="context",
-            where=file,
-        )
-    return _AskedVerification(item.answer, item.context, found_ids(item), item.question)
+    meta: dict[str, Any] = {FOUND_PASSAGES: [passage.id for passage in passages]}
+    return Item(question=_UNASKED, answer=text, context=[passage.shown for passage in passages], meta=meta)
 
 
 def _answer_text(file: str) -> str:
@@ -129,24 +151,90 @@ def _answer_text(file: str) -> str:
     return read_text(file)
 
 
-def _read_passages(places: Sequence[str]) -> Iterator[Passage]:
-    from eirene.retrieval.passages import read_corpus
-
-    for place in places:
-        yield from read_corpus(place)
-
-
-def _verified(asked: _AskedVerification) -> Verification:
-    from eirene.verification.verify import verify as run
-
-    return run(asked.answer, asked.passages, passage_ids=asked.ids or None)
+def _of_rows(file: str, row: str | None, data: DataFlags, corpus: CorpusFlags) -> tuple[Iterable[Item], int]:
+    """The rows, every one checked before the first is read, and how many there are."""
+    rows = data.open(file, each=corpus.filler())
+    if row is None:
+        total = rows.check()
+        return rows.items(), total
+    return with_id(rows.read(), row, where=file), 1
 
 
-def _write_page(found: Verification, asked: _AskedVerification, path: str, *, force: bool) -> None:
+async def _read(
+    items: Iterable[Item], total: int, rule: FailRule, *, out: str | None, as_json: bool, with_ids: bool, force: bool
+) -> tuple[list[VerifiedRow], tuple[Item, Verification | Unscored] | None]:
+    """The rows and the last one's verification; each is written as soon as it and those before it are read."""
+    from eirene.agent.check.verified import RowVerifier, verified_row
+    from eirene.data.journal import open_journal
+    from eirene.data.output import STDOUT, line_writer
+    from eirene.eval.scoring import in_order
+
+    rows, last, verifier = list["VerifiedRow"](), None, RowVerifier()
+    workers = min(_THREADS, os.cpu_count() or 1)
+    with ExitStack() as stack:
+        journal = stack.enter_context(open_journal(out, on_line=verifier.know, anew=force)) if out else None
+        write = stack.enter_context(line_writer(STDOUT)) if as_json else None
+        progress = stack.enter_context(watch(total))
+        async for item, read in in_order(items, verifier.read, workers=workers):
+            if journal is not None and not read.is_known:
+                journal.append([read.line])
+            if write is not None:
+                write(read.json(with_id=with_ids))
+            rows.append(verified_row(item.id, read.found, rule))
+            last = item, read.found
+            progress.advance(len(rows), "verifying")
+    return rows, last
+
+
+def _show(
+    rows: Sequence[VerifiedRow], one: tuple[Item, Verification | Unscored] | None, html: str | None, *, as_json: bool,
+    is_row: bool, force: bool,
+) -> None:  # fmt: skip
+    """Shows the rows, or `one` alone in whole; as JSON they have been shown."""
+    from eirene.core.verification import Verification
+    from eirene.views.quality import verified_lines
+    from eirene.views.verification import argument_names, render_verification
+
+    if one is None or not isinstance(one[1], Verification):
+        lines = () if as_json else (line for row in rows for line in verified_lines(row))
+        for line in lines:
+            typer.echo(line)
+    elif html is not None:
+        _write_page(one[0], one[1], html, is_row=is_row, force=force)
+    elif not as_json:
+        console().print(render_verification(one[1], arguments=argument_names(one[0])))
+
+
+def _write_page(item: Item, found: Verification, path: str, *, is_row: bool, force: bool) -> None:
+    from eirene.core.grounding import given_texts
+    from eirene.core.records import found_ids
     from eirene.data.output import STDOUT, write_text
-    from eirene.views.verification import outcome_of, render_verification_page
+    from eirene.views.verification import argument_names, outcome_of, render_verification_page
 
-    page = render_verification_page(found, asked.passages, question=asked.question, ids=asked.ids)
+    page = render_verification_page(
+        found, given_texts(item), question=item.question if is_row else "", ids=found_ids(item),
+        arguments=argument_names(item),
+    )  # fmt: skip
     write_text(path, page, force=force)
     if path != STDOUT:
         say(f"{outcome_of(found)[0]} (page: {path})")
+
+
+def _end(rows: Sequence[VerifiedRow], junit: str | None, *, to_stderr: bool, has_rule: bool, force: bool) -> None:
+    """Says what became of all rows, the verdict last, where a log ends; and ends with its exit code."""
+    from eirene.data.output import write_text
+    from eirene.views.quality import junit_of_rows, verified_headline
+
+    said = verified_headline(rows, has_rule=has_rule)
+    if junit is not None:
+        write_text(junit, junit_of_rows(rows, said=said), force=force)
+    if has_rule or len(rows) > 1:
+        typer.echo(said, err=to_stderr)
+    if any(row.failed for row in rows):
+        raise typer.Exit(FAILED)
+    if all(row.risk is None for row in rows):
+        why = next((row.why for row in rows), "there is no row")
+        if has_rule:
+            raise InputError(f"nothing could be verified, so that nothing has passed: {why}")
+        say(f"error: nothing could be verified: {why}")
+        raise typer.Exit(1)

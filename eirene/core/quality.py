@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import asdict, dataclass
 from fractions import Fraction
 from typing import Annotated, Any, Literal
@@ -112,6 +113,21 @@ class RowReport:
     faults: tuple[RowFault, ...]
     new: int
     """How many of the faults were not there before."""
+
+
+@dataclass(frozen=True, slots=True)
+class VerifiedRow:
+    """What `eirene verify` shows of a row: `risk` in [0, 1], how many sentences have which verdict, its faults.
+
+    `why` says why nothing was verified, and `risk` is then None. `failed`: what makes the row fail, in words.
+    """
+
+    id: str
+    risk: float | None
+    verdicts: Mapping[str, int]
+    faults: tuple[RowFault, ...] = ()
+    why: str | None = None
+    failed: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)

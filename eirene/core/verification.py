@@ -120,10 +120,12 @@ class QuotationCheck(FrozenModel):
 class Verification(FrozenModel):
     """What passages say of an answer, sentence by sentence."""
 
+    id: str | None = Field(default=None, exclude_if=is_none)
+    """The row's id, where a row of a data set was verified."""
     answer: str
     """The answer that was checked."""
     passages: Number
-    """How many passages it was checked against."""
+    """How many passages, or arguments of perspectives, it was checked against."""
     claims: tuple[ClaimVerdict, ...]
     """Every sentence of the answer, in order."""
     quotations: tuple[QuotationCheck, ...] = ()

@@ -171,6 +171,11 @@ class SentenceJudge:
         return JudgedSentence(verdict, None, reading, mend, risk)
 
 
+def version_of(verifier: ReadsPairs) -> str:
+    """Encoder, verifier and judgement: the same give the same verdicts."""
+    return f"verifier={verifier.encoder.digest}/{verifier.digest}/{VERSION}"
+
+
 def _is_opposed(sentence: str, reading: ClaimReading, is_field: bool) -> bool:
     """Whether the deciding sentence says the opposite, or a field, here or there, has another value."""
     if (evidence := reading.evidence) is None:

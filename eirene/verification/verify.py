@@ -18,7 +18,7 @@ from eirene.text.cancellation import cancel_scope
 from eirene.text.sentences import Sentence, split_sentences
 from eirene.text.thinking import masked_thinking
 from eirene.text.unicode import Text
-from eirene.verification.judging import VERSION, JudgedSentence, SentenceJudge, answer_risk
+from eirene.verification.judging import JudgedSentence, SentenceJudge, answer_risk, version_of
 from eirene.verification.quotations import check_quotations
 
 if TYPE_CHECKING:
@@ -109,7 +109,7 @@ def _verified(
         claims=tuple(_claim(sentence, own, ids) for sentence, own in zip(sentences, judged, strict=True)),
         quotations=check_quotations(said, sentences, given.context, ids),
         risk=answer_risk(risks) if risks else None,
-        verifier=f"verifier={reader.encoder.digest}/{reader.digest}/{VERSION}",
+        verifier=version_of(reader),
     )
 
 

@@ -1,4 +1,4 @@
-"""A check's report as Markdown for pull requests, as JUnit XML, and at a terminal.
+"""A check's report as Markdown for pull requests, as JUnit XML, and at a terminal; verified rows as the latter two.
 
 Texts of answers are untrusted: in Markdown they stand in a fence that they cannot close, in XML they are escaped.
 """
@@ -6,14 +6,25 @@ Texts of answers are untrusted: in Markdown they stand in a fence that they cann
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+from collections import Counter
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Literal
 from xml.etree.ElementTree import Element, SubElement, indent, tostring
 
 from rich.console import Group, RenderableType
 from rich.table import Table
 from rich.text import Text
 
-from eirene.core.quality import CheckState, ConditionOutcome, Figure, QualityReport, RowReport
+from eirene.core.quality import (
+    CheckState,
+    ConditionOutcome,
+    Figure,
+    QualityReport,
+    RowFault,
+    RowReport,
+    VerifiedRow,
+)
 from eirene.views.facts import visible
 from eirene.views.tables import simple_table
 
@@ -52,12 +63,52 @@ def headline(report: QualityReport) -> str:
 def row_lines(row: RowReport) -> Iterator[str]:
     """A row with its faults, new ones first."""
     yield f"{_short(row.id)}: {', '.join(row.counted) or 'shown'}{f' ({_short(row.why)})' if row.why else ''}"
-    for n, fault in enumerate(row.faults[:_MOST_FAULTS]):
-        yield f"  {'new ' if n < row.new else ''}{fault.kind}: {_short(fault.text)}"
+    yield from _fault_lines(row.faults, new=row.new)
+
+
+def _fault_lines(faults: Sequence[RowFault], *, new: int = 0) -> Iterator[str]:
+    for n, fault in enumerate(faults[:_MOST_FAULTS]):
+        yield f"  {'new ' if n < new else ''}{fault.kind}: {_short(fault.text)}"
         if fault.evidence:
             yield f"    evidence: {_short(fault.evidence)}"
-    if row.faults[_MOST_FAULTS:]:
-        yield f"  and {len(row.faults) - _MOST_FAULTS} more"
+    if faults[_MOST_FAULTS:]:
+        yield f"  and {len(faults) - _MOST_FAULTS} more"
+
+
+def verified_lines(row: VerifiedRow) -> Iterator[str]:
+    """A verified row with its faults: `b12: FAILED on contradicted: risk 0.91, 3 supported, 1 contradicted`."""
+    failed = f"FAILED on {', '.join(row.failed)}: " if row.failed else ""
+    said = f"not verified: {_short(row.why)}" if row.risk is None else f"risk {row.risk:.2f}, {_counts(row.verdicts)}"
+    yield f"{_short(row.id)}: {failed}{said}"
+    yield from _fault_lines(row.faults)
+
+
+def _counts(found: Mapping[str, int]) -> str:
+    return ", ".join(f"{count:,} {word}" for word, count in sorted(found.items(), key=lambda one: -one[1]) if count)
+
+
+def verified_headline(rows: Sequence[VerifiedRow], *, has_rule: bool) -> str:
+    """What became of all rows, the verdict first where there is one."""
+    failed = sum(bool(row.failed) for row in rows)
+    verdict = f"{VERDICTS['holds' if failed else 'passed']}: {failed:,} of " if has_rule else ""
+    reasons = Counter(row.why for row in rows if row.risk is None)
+    verified = len(rows) - reasons.total()
+    sentences = Counter[str]()
+    for row in rows:
+        sentences.update(row.verdicts)
+    parts = [f"{verdict}{len(rows):,} rows{' failed' if has_rule else ''}", f"{verified:,} verified"]
+    parts += [f"{count:,} not verified ({_short(why)})" for why, count in reasons.most_common(3)]
+    return "; ".join([*parts, f"sentences: {_counts(sentences) or 'none'}"])
+
+
+def junit_of_rows(rows: Sequence[VerifiedRow], *, said: str) -> str:
+    """JUnit XML: a test case for each verified row, skipped where nothing was verified."""
+
+    def state(row: VerifiedRow) -> JunitState:
+        return "failure" if row.failed else "skipped" if row.risk is None else "passed"
+
+    cases = (JunitCase(r.id, state(r), ", ".join(r.failed) or r.why or "", verified_lines(r)) for r in rows)
+    return _junit("verify", cases, [said])
 
 
 def rows_lines(report: QualityReport, *, most: int = MOST_ROWS) -> Iterator[str]:
@@ -96,23 +147,40 @@ def _short(text: str | None) -> str:
     return f"{line[:_LONGEST]} …" if len(line) > _LONGEST else line
 
 
+JunitState = Literal["passed", "failure", "error", "skipped"]
+_JUNIT: dict[CheckState, JunitState] = {"passed": "passed", "holds": "failure", "unmeasured": "error"}
+
+
+@dataclass(frozen=True, slots=True)
+class JunitCase:
+    """A test case: its name and state, and for one that did not pass a message and its lines."""
+
+    name: str
+    state: JunitState
+    message: str
+    lines: Iterable[str]
+
+
 def junit(report: QualityReport) -> str:
     """JUnit XML: a test case for each condition, a failure where it holds, an error where it was not measured."""
-    states = [outcome.state for outcome in report.outcomes]
-    counts = {"tests": len(states), "failures": states.count("holds"), "errors": states.count("unmeasured")}
-    numbers = {name: str(count) for name, count in counts.items()}
-    root = Element("testsuites", {"name": "eirene", **numbers})
-    suite = SubElement(root, "testsuite", {"name": "eirene check", **numbers, "skipped": "0"})
-    for outcome in report.outcomes:
-        case = SubElement(suite, "testcase", {"classname": "eirene.check", "name": f"not {outcome.condition}"})
-        if outcome.state != "passed":
-            told = SubElement(
-                case,
-                "failure" if outcome.state == "holds" else "error",
-                {"message": _xml(_told(outcome)), "type": "condition"},
-            )
-            told.text = _xml("\n".join(_lines_for(report, outcome)))
-    SubElement(suite, "system-out").text = _xml("\n".join([headline(report), *report.notes]))
+    cases = (JunitCase(f"not {o.condition}", _JUNIT[o.state], _told(o), _lines_for(report, o)) for o in report.outcomes)
+    return _junit("check", cases, [headline(report), *report.notes])
+
+
+def _junit(command: str, cases: Iterable[JunitCase], said: Iterable[str]) -> str:
+    root = Element("testsuites", {"name": "eirene"})
+    suite = SubElement(root, "testsuite", {"name": f"eirene {command}"})
+    counts = Counter[str]()
+    for case in cases:
+        counts.update({"tests": 1, case.state: 1})
+        found = SubElement(suite, "testcase", {"classname": f"eirene.{command}", "name": _xml(case.name)})
+        if case.state != "passed":
+            told = SubElement(found, case.state, {"message": _xml(case.message), "type": command})
+            told.text = _xml("\n".join(case.lines))
+    numbers = {"tests": "tests", "failures": "failure", "errors": "error", "skipped": "skipped"}
+    for element in (root, suite):
+        element.attrib.update({name: str(counts[state]) for name, state in numbers.items()})
+    SubElement(suite, "system-out").text = _xml("\n".join(said))
     indent(root)
     return tostring(root, encoding="unicode", xml_declaration=False) + "\n"
 

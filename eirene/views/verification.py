@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from itertools import zip_longest
 from typing import Literal, get_args
 
 from markupsafe import Markup
@@ -131,7 +132,7 @@ def claims_of(record: Record, item: Item | None, verified: Verified) -> RecordCl
     if item is None or why:
         return RecordClaims("passage", why=why)
     unit: Unit = "argument" if item.perspectives else "passage"
-    place = _argument_places(item) if item.perspectives else None
+    place = _at_argument(argument_names(item)) if item.perspectives else None
     texts = (record.answer,) if record.answer == record.original else (record.answer, record.original)
     try:
         found = [verified(item, text) for text in texts]
@@ -150,11 +151,21 @@ def _other_row(record: Record, item: Item) -> str:
     return "" if found_ids(item) == record.passages else "the row with this id has other passages than the run had"
 
 
-def _argument_places(item: Item) -> Callable[[Evidence], str]:
-    names = [
-        f"{side.name}, argument {n}" for side in item.perspectives or () for n in range(1, len(side.arguments) + 1)
-    ]
+def argument_names(item: Item) -> tuple[str, ...]:
+    """What the arguments of an item's perspectives are called, in order: `pro, argument 1`; none where it has none."""
+    return tuple(
+        f"{side.name}, argument {n}" for side in item.perspectives or () for n, _ in enumerate(side.arguments, 1)
+    )
+
+
+def _at_argument(names: Sequence[str]) -> Callable[[Evidence], str]:
     return lambda at: names[at.passage - 1]
+
+
+def _shown(found: Verification, arguments: Sequence[str]) -> ShownVerification:
+    if not arguments:
+        return shown_verification(found)
+    return shown_verification(found, place=_at_argument(arguments), unit="argument")
 
 
 def _figures(claim: ClaimVerdict, unit: Unit) -> str:
@@ -220,15 +231,18 @@ def _plural(word: str, count: int) -> str:
     return word if count == 1 else f"{word}s"
 
 
-def render_verification(found: Verification) -> RenderableType:
-    """The outcome in words, a table of the sentences, and one of the quotations if there are any."""
-    shown = shown_verification(found)
+def render_verification(found: Verification, *, arguments: Sequence[str] = ()) -> RenderableType:
+    """The outcome in words, a table of the sentences, and one of the quotations if there are any.
+
+    `arguments`: what they are called, where these were given and no passages.
+    """
+    shown = _shown(found, arguments)
     sentences = _rows(shown.claims, [claim.risk for claim in found.claims])
     legend = Text("The figure is the risk that people would mark the sentence.", style="dim")
     parts = [*section("Outcome", *map(Text, shown.outcome)), *section("Sentences", sentences, legend)]
     if shown.quotations:
         parts += section("Quotations", _rows(shown.quotations))
-    parts.append(Text(CAUTION["passage"], style="dim"))
+    parts.append(Text(CAUTION["argument" if arguments else "passage"], style="dim"))
     return Group(*parts)
 
 
@@ -258,10 +272,13 @@ def _grid() -> Table:
 
 
 def render_verification_page(
-    found: Verification, passages: Sequence[str], *, question: str = "", ids: Sequence[str] = ()
-) -> str:
-    """The page; everything in it is escaped. `passages` are those that were read, with their `ids` if any."""
-    shown = shown_verification(found)
+    found: Verification, given: Sequence[str], *, question: str = "", ids: Sequence[str] = (),
+    arguments: Sequence[str] = (),
+) -> str:  # fmt: skip
+    """The page; everything in it is escaped. `given`: the passages that were read, with their `ids` if any, or the
+    arguments, with what they are called."""
+    shown = _shown(found, arguments)
+    names = arguments or [f"Passage {n}{f' ({i})' if i else ''}" for n, (_, i) in enumerate(zip_longest(given, ids), 1)]
     return page(
         "verification.html.j2",
         styles=("page.css", "record.css", "verification.css"),
@@ -269,23 +286,23 @@ def render_verification_page(
         found=found,
         question=question,
         shown=shown,
-        caution=CAUTION["passage"],
+        caution=CAUTION["argument" if arguments else "passage"],
+        heading="Arguments" if arguments else "Passages",
         words=[(word, MEANING[word]) for word in shown.words],
-        passages=list(_passages(found, passages, ids)),
+        passages=list(_passages(found, given, names)),
         json=script_safe(found.model_dump_json()),
     )
 
 
-def _passages(found: Verification, passages: Sequence[str], ids: Sequence[str]) -> Iterator[tuple[str, Markup]]:
-    """The name and the text of each passage, what is evidence in it marked."""
+def _passages(found: Verification, given: Sequence[str], names: Sequence[str]) -> Iterator[tuple[str, Markup]]:
+    """The name and the text of each passage or argument, what is evidence in it marked."""
     places: dict[int, list[Evidence]] = {}
     for place in [*(claim.evidence for claim in found.claims), *(quoted.evidence for quoted in found.quotations)]:
         if place is not None:
             places.setdefault(place.passage, []).append(place)
-    for n, text in enumerate(passages, start=1):
+    for n, (text, name) in enumerate(zip(given, names, strict=True), start=1):
         own = places.get(n, [])
         used = len(set(own))
-        name = f"Passage {n}" + (f" ({ids[n - 1]})" if ids else "")
         yield name + (f": {used:,} {'place' if used == 1 else 'places'} used" if used else ""), _marked(text, own)
 
 

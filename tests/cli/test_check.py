@@ -94,17 +94,6 @@ def test_hostile_text_stays_text_in_every_report(run: Run, tmp_path: Path) -> No
     assert rest.endswith("\n``````\n")
 
 
-def test_the_job_summary_of_github_is_added_to(run: Run, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.delenv("GITHUB_STEP_SUMMARY", raising=False)
-    told = ("check", GOOD, "--fail-if", "contradicted > 0", "--github-summary")
-    assert_error(run(*told), "GITHUB_STEP_SUMMARY is not set")
-    file = tmp_path / "summary"
-    file.write_text("before\n", encoding="utf-8")
-    monkeypatch.setenv("GITHUB_STEP_SUMMARY", str(file))
-    assert run(*told).code == 0
-    assert file.read_text(encoding="utf-8").startswith("before\n### Eirene check: passed: 3 answers")
-
-
 def test_no_baseline_is_written_where_a_condition_holds(run: Run, tmp_path: Path) -> None:
     file = tmp_path / "base.jsonl"
     result = run("check", BAD, "--fail-if", "contradicted > 0", "--write-baseline", file)

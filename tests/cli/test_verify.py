@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import json
 from pathlib import Path
+from xml.etree import ElementTree
 
 import pytest
 
 import eirene
 from tests.cli.run import EXAMPLES, GIVEN, Run, assert_error, write
+from tests.rows import each
 
 ROW = {
     "id": "a",
@@ -34,16 +36,73 @@ def test_a_reader_sees_outcome_sentences_and_quotations(run: Run, tmp_path: Path
 
 
 def test_json_is_what_the_function_returns(run: Run, tmp_path: Path) -> None:
-    found = eirene.Verification.model_validate(run("verify", write(tmp_path / "r.jsonl", ROW), "--json").record)
-    assert found == eirene.verify(str(ROW["answer"]), ROW["context"])
+    path = write(tmp_path / "r.jsonl", ROW)
+    found = eirene.Verification.model_validate(run("verify", path, "--json").record)
+    assert found == eirene.verify(str(ROW["answer"]), ROW["context"]).model_copy(update={"id": "a"})
     piped = run("verify", "-", "--json", stdin=json.dumps(ROW).encode()).record
     assert eirene.Verification.model_validate(piped) == found
+    two = write(tmp_path / "rows.jsonl", ROW, {**ROW, "id": "b", "answer": "The bridge is old."})
+    lines = run("verify", two, "--json").out.splitlines()
+    assert [json.loads(line)["id"] for line in lines] == ["a", "b"]
+    assert eirene.Verification.model_validate_json(lines[0]) == found
+    assert run("verify", two, "--id", "b", "--json").out.splitlines() == lines[1:]
 
 
-def test_one_row_of_many_is_picked_by_its_id(run: Run, tmp_path: Path) -> None:
-    path = write(tmp_path / "rows.jsonl", ROW, {**ROW, "id": "b", "answer": "The bridge is old."})
-    assert_error(run("verify", path), "one row is verified at a time, and 2 are there; pick one with --id")
-    assert run("verify", path, "--id", "b", "--json").record["answer"] == "The bridge is old."
+NOTHING = "the row gives no 'context' and no 'perspectives'"
+WRONG = "The tower is 40 metres high. It was built by Anna Lind."
+ROWS = (
+    {"id": "wrong", "question": "Tower?", "answer": WRONG, "context": ROW["context"]},
+    {"id": "bare", "question": "Why?", "answer": "Because of the rain."},
+    {"id": "sides", **GIVEN},
+    {"id": "asks", "question": "Tower?", "answer": "Is it old?", "context": ROW["context"]},
+)
+
+
+@each(
+    "told, code, failed",
+    [
+        ((), 0, None),
+        (("--fail-on", "contradicted"), 3, {"wrong": "contradicted"}),
+        (("--fail-on", "unscored,contradicted"), 3, {"wrong": "contradicted", "bare": "unscored", "asks": "unscored"}),
+        (("--threshold", "0.3"), 3, {"wrong": "risk"}),
+        (("--threshold", "0.99", "--fail-on", "unread"), 0, {}),
+    ],
+)
+def test_every_row_is_verified_and_some_fail(
+    run: Run, tmp_path: Path, told: tuple[str, ...], code: int, failed: dict[str, str] | None
+) -> None:
+    """Rows without anything to verify against are named and counted, and neither pass nor fail unless asked."""
+    xml = tmp_path / "v.xml"
+    junit = () if failed is None else ("--junit", xml, "--force")
+    result = run("verify", write(tmp_path / "rows.jsonl", *ROWS), *told, *junit)
+    assert (result.code, result.err) == (code, "")
+    assert f"not verified: {NOTHING}\n" in result.out
+    verdict = "" if failed is None else f"{'FAILED' if failed else 'passed'}: {len(failed)} of "
+    told_all = f"{verdict}4 rows{'' if failed is None else ' failed'}; 2 verified; 1 not verified ({NOTHING}); "
+    assert result.out.splitlines()[-1].startswith(f"{told_all}1 not verified (a question); sentences: ")
+    if failed is not None:
+        suite = ElementTree.fromstring(xml.read_text("utf-8"))[0]
+        cases = {case.get("name"): case.find("failure") for case in suite}
+        messages = {name: str(case.get("message")) for name, case in cases.items() if case is not None}
+        assert {name: said.split(" 0.")[0] for name, said in messages.items()} == failed
+        assert suite.get("skipped") == str(sum(name in ("bare", "asks") and name not in failed for name in cases))
+
+
+def test_a_rerun_goes_on_where_the_last_one_ended(run: Run, tmp_path: Path) -> None:
+    out, rows = tmp_path / "v.jsonl", tmp_path / "rows.jsonl"
+    told = ("verify", write(rows, *ROWS), "--out", out)
+    first = run(*told)
+    lines = out.read_bytes().splitlines(keepends=True)
+    assert [json.loads(line)["id"] for line in lines] == [row["id"] for row in ROWS]
+    out.write_bytes(b"".join(lines[:2]) + lines[2][:50])  # as one that was killed leaves it
+    assert run(*told).out == first.out
+    assert out.read_bytes().splitlines(keepends=True) == lines
+    write(rows, {**ROWS[0], "answer": "The tower is high."})
+    assert_error(run(*told), "row 'wrong' is another than the one verified")
+    out.write_bytes(lines[0].replace(b"verifier=", b"verifier=0", 1))
+    assert_error(run(*told), "does not fit its checksum")
+    assert run(*told, "--force").code == 0
+    assert len(out.read_bytes().splitlines()) == 1
 
 
 def test_a_text_is_verified_against_files_of_passages(run: Run, tmp_path: Path, passages: Path) -> None:
@@ -80,15 +139,34 @@ def test_a_page_holds_it_all_and_loads_nothing(run: Run, tmp_path: Path) -> None
 
 def test_where_nothing_can_be_checked_the_exit_code_says_so(run: Run, tmp_path: Path) -> None:
     result = run("verify", write(tmp_path / "row.jsonl", {**ROW, "answer": "Is it old?"}), "--json")
-    assert (result.code, result.err) == (1, "error: no sentence of 1 could be checked: a question\n")
+    assert (result.code, result.err) == (1, "error: nothing could be verified: a question\n")
     assert json.loads(result.out)["claims"][0]["verdict"] == "not checked"
+    told = ("verify", write(tmp_path / "row.jsonl", ROWS[1]), "--fail-on", "contradicted")
+    assert (run(*told).code, run(*told).err) == (
+        2,
+        f"error: nothing could be verified, so that nothing has passed: {NOTHING}\n",
+    )
+
+
+def test_arguments_are_verified_as_passages_are(run: Run, tmp_path: Path) -> None:
+    page, row = tmp_path / "p.html", write(tmp_path / "sides.jsonl", GIVEN)
+    assert "con, argument 1: Zoos teach children about animals." in run("verify", row).out
+    assert run("verify", row, "--html", page).code == 0
+    assert ">Arguments</h2>" in page.read_text("utf-8") and "con, argument 1: 1 place used" in page.read_text("utf-8")
 
 
 def test_what_cannot_be_verified_is_one_clear_error(run: Run, tmp_path: Path, passages: Path) -> None:
     row = write(tmp_path / "row.jsonl", ROW)
     blank = tmp_path / "blank.txt"
     blank.write_text(" \n\n \n", "utf-8")
-    assert_error(run("verify"), "give a FILE (- for standard input), or --answer, and not both")
+    assert_error(run("verify"), "give DATA (- for standard input), or --answer, and not both")
+    two = write(tmp_path / "two.jsonl", ROWS[0], ROWS[1])
+    assert_error(run("verify", two, "--html", tmp_path / "p.html"), "--html draws one row, and 2 are there")
+    assert_error(run("verify", two, "--junit", tmp_path / "j.xml"), "nothing can fail: give --fail-on WORDS")
+    assert_error(run("verify", two, "--fail-on", "wrong"), "must be of contradicted, unsupported, unclear")
+    assert_error(run("verify", two, "--threshold", "7"), "threshold must be in [0, 1], got the number 7")
+    assert_error(run("verify", two, "--out", two), "is the input itself")
+    assert_error(run("verify", two, "--out", passages), "is no journal")
     assert_error(run("verify", row, "--answer", "x"), "and not both")
     assert_error(run("verify", "--answer", "x"), "--answer needs passages: give --context FILE")
     assert_error(run("verify", row, "--context", passages), "FILE is the answer as plain text")
@@ -97,7 +175,6 @@ def test_what_cannot_be_verified_is_one_clear_error(run: Run, tmp_path: Path, pa
     assert_error(run("verify", "--answer", "x", "--context", blank), "'context' must have at least 1 item")
     assert_error(run("verify", "--answer", "x", "--context", tmp_path / "none.txt"), "no such file or folder")
     assert_error(run("verify", blank, "--context", passages), "'answer' must not be blank")
-    assert_error(run("verify", write(tmp_path / "sides.jsonl", GIVEN)), "the row has no 'context'")
     (tmp_path / "latin.txt").write_bytes("café".encode("latin-1"))
     assert_error(run("verify", tmp_path / "latin.txt", "--context", passages), "is not UTF-8")
 

@@ -19,7 +19,7 @@ from eirene.core.quality import FaultKind, QualityRow, RowFault
 from eirene.core.records import Item
 from eirene.core.scores import Score, Scores, Unscored
 from eirene.core.signature import digest
-from eirene.core.verification import ClaimVerdict, ClaimWord
+from eirene.core.verification import ClaimVerdict, ClaimWord, Verification
 from eirene.eval.base import Detector, case_of
 from eirene.eval.detectors.alignment import AlignmentDetector
 from eirene.eval.detectors.verifier import VerifierDetector
@@ -109,14 +109,19 @@ class RowMeasure:
     def _by_passages(self, item: Item) -> tuple[int, tuple[RowFault, ...]]:
         if not item.context:
             return 0, ()
-        read = verify(item.answer, item.context, verifier=self._verifier).checked
-        faults = [_read_fault(claim, _FAULTY[claim.verdict]) for claim in read if claim.is_faulty]
+        found = verify(item.answer, item.context, verifier=self._verifier)
+        read, faults = found.checked, read_faults(found)
         if read and not faults:
-            faults = [_read_fault(min(read, key=lambda claim: claim.supported or 0.0), "weakest")]
-        return len(read), tuple(faults)
+            faults = (_read_fault(min(read, key=lambda claim: claim.supported or 0.0), "weakest"),)
+        return len(read), faults
 
 
 _FAULTY: dict[ClaimWord, FaultKind] = {"unsupported": "unsupported", "contradicted": "contradicted"}
+
+
+def read_faults(found: Verification) -> tuple[RowFault, ...]:
+    """The faulty sentences of a verification, each with the sentence of a passage that decides."""
+    return tuple(_read_fault(claim, _FAULTY[claim.verdict]) for claim in found.faulty)
 
 
 def _read_fault(claim: ClaimVerdict, kind: FaultKind) -> RowFault:

@@ -14,7 +14,7 @@ from eirene.text.language import unsupported_language
 from eirene.text.sentences import split_sentences
 from eirene.verification.claims import claim_of
 from eirene.verification.context import ContextReader
-from eirene.verification.judging import VERSION, SentenceJudge, answer_risk
+from eirene.verification.judging import SentenceJudge, answer_risk, version_of
 
 if TYPE_CHECKING:
     from eirene.models.encoder.runtime import ReadsTokens
@@ -54,7 +54,7 @@ class VerifierDetector:
     @property
     def version(self) -> str:
         """The digests of the encoder and of the head, and the version of the judgement."""
-        return f"verifier={self._verifier.encoder.digest}/{self._verifier.digest}/{VERSION}"
+        return version_of(self._verifier)
 
     async def score(self, case: Case, *, meter: Meter) -> Scores:
         """The scores of one answer; calls no model but encoder and head, in a thread so that others may go on."""

@@ -1,11 +1,13 @@
 """Samples many continuations of one prompt from a causal language model: one prefill, one batch, a seed per sample.
 
 `generate(num_return_sequences=k)` reads the prompt k times and draws from torch's global generator. Here the prompt is
-read once (see `prefix_cache`), and every sample draws from random numbers of its own. Needs the extra `local`.
+read once, its prefix cache (KV cache) copied, and every sample draws from random numbers of its own. Needs the extra
+`local`.
 """
 
 from __future__ import annotations
 
+import copy
 import functools
 import inspect
 from collections.abc import Callable, Sequence
@@ -14,12 +16,11 @@ from typing import TYPE_CHECKING, Any, cast
 
 import numpy as np
 import torch
-from transformers.cache_utils import Cache
+from transformers.cache_utils import Cache, DynamicLayer
 
 from eirene.core.errors import InputError, MalformedReplyError
 from eirene.core.extras import importing
 from eirene.core.signature import rng_for
-from eirene.models.local.prefix_cache import copied_cache, first_states
 
 if TYPE_CHECKING:
     from transformers import PreTrainedModel, PreTrainedTokenizerBase
@@ -179,7 +180,7 @@ def prefill_after(
     if before is not None and soft_prompt is None:
         pairs = zip(ids[:-1], before[0], strict=False)
         known = next((n for n, (a, b) in enumerate(pairs) if a != b), min(len(ids) - 1, len(before[0])))
-    cache = None if before is None or known < _WORTH_KEEPING else first_states(before[1].cache, known)
+    cache = None if before is None or known < _WORTH_KEEPING else _first_states(before[1].cache, known)
     if cache is None:
         return prefill(model, ids, soft_prompt), 0
     rest = torch.tensor([list(ids[known:])], device=model.device)
@@ -260,7 +261,7 @@ class DecodingBatch:
 
     def __init__(self, model: PreTrainedModel, cache: Cache, rows: int) -> None:
         self._model = model
-        self._cache = copied_cache(cache, rows)
+        self._cache = _copied_cache(cache, rows)
 
     def keep(self, rows: torch.Tensor) -> None:
         """Drops all but the given rows."""
@@ -329,3 +330,25 @@ def takes_logits_to_keep(model: Any) -> bool:
 @functools.cache
 def _takes_logits_to_keep(kind: Any) -> bool:
     return "logits_to_keep" in inspect.signature(kind.forward).parameters
+
+
+@torch.inference_mode()
+def _copied_cache(cache: Cache, rows: int) -> Cache:
+    """A cache for `rows` samples, each with its own copy of the prompt. `cache` stays as it is."""
+    other = copy.deepcopy(cache)
+    other.batch_repeat_interleave(rows)
+    return other
+
+
+def _first_states(cache: Cache, length: int) -> Cache | None:
+    """A cache of the first `length` tokens; None where a layer is not plain. `cache` stays as it is."""
+    layers: list[Any] = []
+    for layer in cast("list[Any]", cache.layers):
+        if type(layer) is not DynamicLayer or layer.keys is None or layer.values is None:
+            return None
+        kept = DynamicLayer()  # type: ignore[no-untyped-call]  # transformers leaves it untyped
+        kept.update(layer.keys[:, :, :length], layer.values[:, :, :length])
+        layers.append(kept)
+    other = copy.copy(cache)
+    other.layers = layers
+    return other
