@@ -97,7 +97,7 @@ def critic(
         Resamples(draws=draws)  # says what is wrong before anything is spent
         detectors = build_detectors(parse_names(gain), Resources(seed=loop.seed)) if gain else ()
         annotated = read_annotated(data)
-        cases = _chosen(annotated.cases, selection.selection())
+        cases = chosen_of(annotated.cases, selection.selection())
         if predictions is not None:
             if rows.out is not None:
                 say("--out keeps what a critic finds; with --predictions there is nothing to keep")
@@ -114,7 +114,8 @@ def critic(
         raise typer.Exit(1)
 
 
-def _chosen(cases: Sequence[T], selection: Selection) -> Sequence[T]:
+def chosen_of(cases: Sequence[T], selection: Selection) -> Sequence[T]:
+    """The cases that a selection takes."""
     places = selection.places(len(cases))
     return cases if places is None else [cases[place] for place in places]
 
@@ -210,7 +211,7 @@ def feedback(
     """Measure a feedback model on labelled answers, with intervals, next to baselines that need no model."""
     with output():
         chosen = selection.selection()
-        cases = _chosen(_cases(data, format, split), chosen)
+        cases = chosen_of(_cases(data, format, split), chosen)
         from eirene.agent.experiments.critic import aevaluate_feedback
         from eirene.eval.metrics.bootstrap import Resamples
         from eirene.eval.metrics.feedback import feedback_report

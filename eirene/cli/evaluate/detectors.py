@@ -4,28 +4,25 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterator
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
 from eirene.cli import flags
-from eirene.cli.data_flags import FormFlags
-from eirene.cli.evaluate.critiques import Row, plain, print_table, show_or_json
+from eirene.cli.data_flags import FormFlags, SelectionFlags
+from eirene.cli.evaluate.critiques import Row, chosen_of, plain, print_table, show_or_json
 from eirene.cli.flags import listed, with_groups
 from eirene.cli.model_flags import ScoreFlags
 from eirene.cli.progress import watch
 from eirene.cli.terminal import console, output, results_folder, resumable, say, tell_rows, write_results
-from eirene.core.errors import InputError
 
 if TYPE_CHECKING:
     from eirene.agent.experiments.detectors import Evaluated, EvaluateOptions
     from eirene.eval.base import Detector
     from eirene.eval.datasets import LabelledSet
     from eirene.eval.metrics.detectors import EvaluationPlan
-
-_RUN = "The run"
-_FIRST = -1
 
 Data = Annotated[
     str,
@@ -36,10 +33,6 @@ Dev = Annotated[str | None, typer.Option(metavar="FILE", help="Labelled answers 
 DevShare = Annotated[float, typer.Option(help="Without --dev: share of DATA's clusters to choose thresholds on.")]
 Slice = Annotated[str, typer.Option("--slice", help="Fields of DATA to break the figures down by, comma-separated.")]
 Out = Annotated[str, typer.Option(metavar="DIR", help="The folder for rows, figures and tables.")]
-Limit = Annotated[int, typer.Option(help="Take only so many answers of DATA (0: all).", rich_help_panel=_RUN)]
-SampleSeed = Annotated[
-    int, typer.Option(help="Draw the --limit answers by this seed (-1: take the first ones).", rich_help_panel=_RUN)
-]
 
 
 @with_groups()
@@ -54,8 +47,7 @@ def detectors(
     models: ScoreFlags,
     rows: FormFlags,
     draws: flags.Draws = 2000,
-    limit: Limit = 0,
-    sample_seed: SampleSeed = -1,
+    selection: SelectionFlags,
     concurrency: flags.Concurrency = 32,
     fail_on_error: flags.FailOnError = 0.1,
     retry_failed: flags.RetryFailed = False,
@@ -72,11 +64,11 @@ def detectors(
         from eirene.eval.metrics.detectors import EvaluationPlan
         from eirene.eval.registry import build_detectors, parse_names
 
-        names, seed = parse_names(detectors), models.seed
+        names, seed, chosen = parse_names(detectors), models.seed, selection.selection()
         resources = models.resources(names, concurrency=concurrency)
         plan = EvaluationPlan(draws=draws, seed=seed, dev_share=dev_share, slices=listed(slice_by))
         whole = read_labelled(rows.source(data), rows.shape)
-        drawn = _drawn(whole, limit, sample_seed)
+        drawn = replace(whole, cases=tuple(chosen_of(whole.cases, chosen)))
         plan.check(drawn.cases)
         for_dev = None if dev is None else read_labelled(rows.source(dev), rows.shape)
         folder = results_folder(out)
@@ -99,24 +91,6 @@ def detectors(
     # Of failures --fail-on-error decides, all of them included.
     if (nothing_scored and not failed) or failed > fail_on_error * len(found.rows):
         raise typer.Exit(1)
-
-
-def _drawn(whole: LabelledSet, limit: int, sample_seed: int) -> LabelledSet:
-    """All answers, the first `limit`, or `limit` of them drawn by a seed and left in the order of the file."""
-    from dataclasses import replace
-
-    if limit < 0:
-        raise InputError(f"limit must be at least 0, got {limit}", field="limit")
-    if sample_seed != _FIRST and not limit:
-        raise InputError("--sample-seed goes with --limit", field="sample-seed")
-    if not limit or limit >= len(whole.cases):
-        return whole
-    if sample_seed == _FIRST:
-        return replace(whole, cases=whole.cases[:limit])
-    from eirene.core.signature import check_seed, rng_for
-
-    drawn = rng_for(check_seed(sample_seed), "sample").permutation(len(whole.cases))[:limit]
-    return replace(whole, cases=tuple(whole.cases[i] for i in sorted(drawn)))
 
 
 def _run(
