@@ -21,10 +21,10 @@ from pathlib import Path
 import numpy as np
 from harness import arguments, read_rows, share, write_json
 
-from eirene.data.topics import read_topics
 from eirene.models.encoder.runtime import shipped_encoder
 from eirene.npov import KnowledgeBase
 from eirene.npov.knowledge import THRESHOLD
+from recipes.topics import read_claims
 
 
 def main() -> None:
@@ -32,7 +32,7 @@ def main() -> None:
     parser = arguments(__doc__)
     options = parser.parse_args()
     folder = options.data / "npov_perspectrum"
-    topics = [t for split in ("train", "dev") for t in read_topics(str(folder / f"topics_{split}.jsonl"))]
+    topics = [t for split in ("train", "dev") for t in read_claims(str(folder / f"topics_{split}.jsonl"))]
     base = KnowledgeBase(topics, shipped_encoder())
     queries = {digits(r["query"]): r["query"] for r in read_rows(options.data / "debate_queries/queries.jsonl")}
     labels = read_rows(Path(__file__).with_name("npov_labels.jsonl"))

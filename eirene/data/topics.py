@@ -91,12 +91,10 @@ def checked_ids(topics: Iterator[tuple[str, Topic]]) -> Iterator[Topic]:
 
 
 def parse_topic(data: object, *, where: str | None = None) -> Topic:
-    """Checks one row of either form and returns it as a `Topic`; raises `InputError`."""
+    """Checks one row and returns it as a `Topic`; raises `InputError`."""
     if not isinstance(data, dict):
         raise InputError("a topic must be a JSON object with 'question' and 'perspectives'", where=where)
-    paired = "perspectives" not in data and ("pro" in data or "con" in data)
-    row: type[_ClaimRow] | type[_TopicRow] = _ClaimRow if paired else _TopicRow
-    return validated(row, data, where=where).topic(where)
+    return validated(_TopicRow, data, where=where).topic(where)
 
 
 def key_of(text: str) -> str:
@@ -138,7 +136,6 @@ def _as_object(value: object) -> object:
 
 class _ParaphraseRow(_StrictForm):
     text: Text
-    pid: int | str | None = None
     source: str | None = None
 
 
@@ -147,16 +144,9 @@ class _ArgumentRow(_StrictForm):
     id: _Id | None = None
     paraphrases: list[Annotated[_ParaphraseRow, BeforeValidator(_as_object)]] = Field(default_factory=list)
     source: str | None = None
-    # Perspectrum's own; nothing is made of them.
-    text_source: str | None = None
-    pid: int | str | None = None
-    stance_5: str | None = None
-    votes: list[int] | None = None
 
     def argument(self, default_id: str) -> Argument:
-        return Argument(
-            self.id or default_id, self.text, tuple(p.text for p in self.paraphrases), self.source or self.text_source
-        )
+        return Argument(self.id or default_id, self.text, tuple(p.text for p in self.paraphrases), self.source)
 
 
 def _as_arguments(value: object) -> object:
@@ -186,23 +176,6 @@ class _TopicRow(_StrictForm):
         key = self.id or "topic-" + digest(self.model_dump(mode="json", exclude={"id"}))[:12]
         sides = [(side.name, side.arguments, side.speakers) for side in self.perspectives]
         return Topic(key, self.question, _sides(key, sides, where), tuple(self.aliases), tuple(self.sources))
-
-
-class _ClaimRow(_StrictForm):
-    claim_id: int | Text
-    claim: Text
-    query: Text | None = None
-    pro: _Arguments = Field(default_factory=list)
-    con: _Arguments = Field(default_factory=list)
-    source: str | None = None
-    split: str | None = None
-    topics: list[str] | None = None
-
-    def topic(self, where: str | None) -> Topic:
-        key = str(self.claim_id)
-        sides = _sides(key, [("pro", self.pro, None), ("con", self.con, None)], where)
-        aliases = (self.claim,) if self.query is not None else ()
-        return Topic(key, self.query or self.claim, sides, aliases, (self.source,) if self.source else ())
 
 
 def _sides(topic: str, rows: list[tuple[str, list[_ArgumentRow], str | None]], where: str | None) -> tuple[Side, ...]:

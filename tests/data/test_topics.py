@@ -27,17 +27,6 @@ OURS: dict[str, Any] = {
     "sources": ["a page"],
     "meta": {"free": [1]},
 }
-CLAIM: dict[str, Any] = {
-    "claim_id": 7,
-    "claim": "Zoos should be closed",
-    "query": "What speaks for closing zoos?",
-    "source": "somewhere",
-    "split": "dev",
-    "topics": ["animals"],
-    "pro": [{"id": "7-0", "text": "Cages are cruel.", "text_source": "s", "pid": 1, "stance_5": "SUPPORT",
-             "votes": [1, 0], "paraphrases": [{"pid": 2, "text": "It is cruel.", "source": "paraphrase"}]}],
-    "con": [],
-}  # fmt: skip
 
 
 def test_our_form_keeps_everything_and_names_what_has_no_id() -> None:
@@ -50,13 +39,6 @@ def test_our_form_keeps_everything_and_names_what_has_no_id() -> None:
     ]
     assert topic.sides[0].arguments[1].wordings == ("Few are set free.", "Freed: few.")
     assert topic.sides[1].arguments[0].source == "a book"
-
-
-def test_perspectrum_s_form_is_read_as_it_is_and_a_side_without_arguments_is_none() -> None:
-    topic = parse_topic(CLAIM)
-    assert (topic.id, topic.question, topic.aliases) == ("7", CLAIM["query"], (CLAIM["claim"],))
-    assert [side.name for side in topic.sides] == ["pro"]
-    assert topic.sides[0].arguments[0].wordings == ("Cages are cruel.", "It is cruel.")
 
 
 def test_a_topic_without_an_id_gets_one_from_its_content() -> None:
@@ -84,7 +66,10 @@ def test_what_is_wrong_is_named(subtests: pytest.Subtests) -> None:
             changed(perspectives=[{"name": "p", "arguments": [{"id": "a", "text": "x"}] * 2}]),
             "two arguments have the id",
         ),
-        ({**CLAIM, "pro": [{"text": "x", "stance": 1}]}, r"unknown key 'pro\[0\].stance'; known keys: text, id"),
+        (
+            changed(perspectives=[{"name": "p", "arguments": [{"text": "x", "stance": 1}]}]),
+            r"unknown key 'perspectives\[0\].arguments\[0\].stance'; known keys: text, id",
+        ),
     ]
     for row, said in cases:
         with subtests.test(case=row):
