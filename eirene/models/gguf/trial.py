@@ -20,6 +20,9 @@ from eirene.models.gguf.spec import memory_of_machine
 
 SLOTS = 32
 """Replies that are written side by side at most; a request for more is split."""
+CACHE_MIB = 1024
+"""Memory for prompts that were read before: a row's prompts begin alike, and those of other rows are not asked again.
+llama.cpp would fill 8 GiB in a long batch."""
 CPU_S = 20
 """Seconds of computing that loading and a template may take, beside those that go with the file's size."""
 
@@ -41,6 +44,7 @@ def server_of(settings: Mapping[str, Any], key: str, *, warmup: bool = True) -> 
     params.n_ctx = settings["context"]
     params.n_parallel = SLOTS
     params.kv_unified = True
+    params.cache_ram_mib = CACHE_MIB
     params.verbosity = _QUIET
     params.cpuparams.n_threads = params.cpuparams_batch.n_threads = settings["threads"]
     params.api_keys = [key]
