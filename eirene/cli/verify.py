@@ -193,7 +193,7 @@ def _show(
     """Shows the rows, or `one` alone in whole; as JSON they have been shown."""
     from eirene.core.verification import Verification
     from eirene.views.quality import verified_lines
-    from eirene.views.verification import argument_names, render_verification
+    from eirene.views.verification import render_verification
 
     if one is None or not isinstance(one[1], Verification):
         lines = () if as_json else (line for row in rows for line in verified_lines(row))
@@ -202,19 +202,16 @@ def _show(
     elif html is not None:
         _write_page(one[0], one[1], html, is_row=is_row, force=force)
     elif not as_json:
-        console().print(render_verification(one[1], arguments=argument_names(one[0])))
+        console().print(render_verification(one[1]))
 
 
 def _write_page(item: Item, found: Verification, path: str, *, is_row: bool, force: bool) -> None:
-    from eirene.core.grounding import given_texts
-    from eirene.core.records import found_ids
+    from eirene.core.grounding import given_ids, given_texts
     from eirene.data.output import STDOUT, write_text
-    from eirene.views.verification import argument_names, outcome_of, render_verification_page
+    from eirene.views.verification import outcome_of, render_verification_page
 
-    page = render_verification_page(
-        found, given_texts(item), question=item.question if is_row else "", ids=found_ids(item),
-        arguments=argument_names(item),
-    )  # fmt: skip
+    question = item.question if is_row else ""
+    page = render_verification_page(found, given_texts(item), question=question, ids=given_ids(item))
     write_text(path, page, force=force)
     if path != STDOUT:
         say(f"{outcome_of(found)[0]} (page: {path})")

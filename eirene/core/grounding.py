@@ -5,11 +5,12 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Literal
 
 from eirene.core.critique import HALLUCINATIONS, Critique, TaggedSentence
-from eirene.core.records import Item, Record, found_ids
+from eirene.core.records import Item, Perspective, Record, found_ids
 from eirene.core.verification import Evidence, NumberedEvidence
 from eirene.text.sentences import split_sentences
 
@@ -49,6 +50,17 @@ def lacks_grounding(record: Record) -> bool:
 def given_texts(item: Item) -> tuple[str, ...]:
     """The arguments of an item's perspectives, else its passages; empty without both."""
     return grounding_for(item).arguments if item.perspectives or item.context else ()
+
+
+def given_ids(item: Item) -> tuple[str, ...]:
+    """What `given_texts` are called: `pro, argument 1`, or the ids of passages; none where these have none."""
+    sides = item.perspectives
+    return found_ids(item) if sides is None else argument_names(sides)
+
+
+def argument_names(sides: Sequence[Perspective]) -> tuple[str, ...]:
+    """What the arguments of sides are called, in their order: `pro, argument 1`."""
+    return tuple(f"{side.name}, argument {n}" for side in sides for n, _ in enumerate(side.arguments, 1))
 
 
 def whole_evidence(item: Item) -> NumberedEvidence:

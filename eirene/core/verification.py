@@ -13,6 +13,8 @@ from pydantic import Field
 from eirene.core.validation import FrozenModel, is_none
 
 ClaimWord = Literal["supported", "unclear", "unsupported", "contradicted", "not checked"]
+Unit = Literal["passage", "argument"]
+"""What an answer is verified against: the passages of a context, or the arguments of perspectives."""
 QuotationWord = Literal["exact", "altered", "not found", "not checked"]
 Offset = Annotated[int, Field(ge=0)]
 Number = Annotated[int, Field(ge=1)]
@@ -23,9 +25,9 @@ class Evidence(FrozenModel):
     """A place in a passage: `passages[passage - 1][start:end] == text`."""
 
     passage: Number
-    """The passage's number, from 1."""
+    """The passage's number, from 1; or that of the argument, among those of all sides."""
     id: str | None = Field(default=None, exclude_if=is_none)
-    """The passage's id, where passages have ids."""
+    """The passage's id, where passages have ids; of an argument its side and number there: `pro, argument 1`."""
     start: Offset
     """The first character in the passage, from 0."""
     end: Offset
@@ -125,7 +127,9 @@ class Verification(FrozenModel):
     answer: str
     """The answer that was checked."""
     passages: Number
-    """How many passages, or arguments of perspectives, it was checked against."""
+    """How many passages it was checked against, or arguments."""
+    unit: Unit = Field(default="passage", exclude_if=lambda unit: unit == "passage")
+    """Whether these are passages, or arguments of perspectives."""
     claims: tuple[ClaimVerdict, ...]
     """Every sentence of the answer, in order."""
     quotations: tuple[QuotationCheck, ...] = ()

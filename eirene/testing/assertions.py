@@ -13,16 +13,26 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from eirene.agent.loop import Loop
     from eirene.core.records import Item, Record
-    from eirene.core.verification import Verification
+    from eirene.core.verification import ClaimVerdict, Verification
+
+_RISKIEST = 3
+"""Sentences that are named where the answer's risk is too high."""
 
 
-def assert_supported(answer: str, context: str | Sequence[Any], *, allow: int = 0) -> Verification:
-    """Asserts that passages support an answer; returns the verification, to look further.
+def assert_supported(
+    answer: str,
+    context: str | Sequence[Any] | None = None,
+    *,
+    perspectives: Mapping[str, Any] | Sequence[Any] | None = None,
+    allow: int = 0,
+    threshold: float | None = None,
+) -> Verification:
+    """Asserts that passages, or arguments, support an answer; returns the verification, to look further.
 
     Fails where more than `allow` sentences are unsupported, contradicted, or in a language that is not read, and where
-    no sentence could be checked. An unclear one passes, and so does what claims nothing: a greeting, a question.
-    `context` takes what `eirene.verify` takes. Raises `InputError` for a blank answer, and for a context without
-    passages.
+    no sentence could be checked. An unclear one passes, and so does what claims nothing: a greeting, a question. With
+    a `threshold` in [0, 1] verdicts do not count: it fails where the answer's risk is above. Takes what `eirene.verify`
+    takes, and raises what that does.
 
     Examples:
         >>> found = assert_supported("The bridge opened in 1932.", "The bridge was opened in 1932.")
@@ -30,13 +40,19 @@ def assert_supported(answer: str, context: str | Sequence[Any], *, allow: int = 
         'supported'
     """
     __tracebackhide__ = True
+    from eirene.core.errors import InputError
+    from eirene.core.validation import described
     from eirene.verification.verify import verify
 
-    found = verify(answer, context, verifier=_verifier())
+    if threshold is not None and not 0.0 <= threshold <= 1.0:
+        raise InputError(f"threshold must be in [0, 1], got {described(threshold)}", field="threshold")
+    found = verify(answer, context, perspectives=perspectives, verifier=_verifier())
     if not found.checked:
         reasons = "; ".join(dict.fromkeys(claim.why or "" for claim in found.claims))
         raise AssertionError(f"no sentence could be checked: {reasons}")
-    if len(found.faulty) + len(found.unread) > allow:
+    if threshold is not None and found.risk is not None and found.risk > threshold:
+        raise AssertionError("\n".join([f"the risk is {found.risk:.2f}, above {threshold:g}", *_riskiest(found)]))
+    if threshold is None and len(found.faulty) + len(found.unread) > allow:
         raise AssertionError("\n".join(_unsupported(found)))
     return found
 
@@ -101,12 +117,21 @@ def _unsupported(found: Verification) -> Iterator[str]:
     if found.unread:
         yield f"{len(found.unread)} of {len(found.claims)} sentences could not be checked"
     for claim in (*found.faulty, *found.unread):
-        yield f"  {claim.n}. {claim.verdict}: {_line(claim.text)}"
-        if claim.why is not None:
-            yield f"     {_line(claim.why)}"
-        if claim.evidence is not None:
-            place = claim.evidence.id or f"passage {claim.evidence.passage}"
-            yield f"     evidence: {_line(claim.evidence.text)} ({_line(place)})"
+        yield from _told(claim)
+
+
+def _riskiest(found: Verification) -> Iterator[str]:
+    for claim in sorted(found.checked, key=lambda claim: -(claim.risk or 0.0))[:_RISKIEST]:
+        yield from _told(claim, f" (risk {claim.risk:.2f})")
+
+
+def _told(claim: ClaimVerdict, risk: str = "") -> Iterator[str]:
+    yield f"  {claim.n}. {claim.verdict}{risk}: {_line(claim.text)}"
+    if claim.why is not None:
+        yield f"     {_line(claim.why)}"
+    if claim.evidence is not None:
+        place = claim.evidence.id or f"passage {claim.evidence.passage}"
+        yield f"     evidence: {_line(claim.evidence.text)} ({_line(place)})"
 
 
 def _findings(record: Record) -> Iterator[str]:

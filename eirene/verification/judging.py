@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from eirene.models.verifier.runtime import ReadsPairs
     from eirene.verification.framed import ContextPiece
 
-VERSION = "2.12"
+VERSION = "2.13"
 """Goes up when the same texts may be judged otherwise (fit of the risk, rules); part of what judges by it."""
 SUPPORTED = 0.5
 """Probability of support from which a sentence counts as supported."""
@@ -67,8 +67,13 @@ def sentence_risk(reading: ClaimReading) -> float:
 
 
 def answer_risk(risks: Sequence[float]) -> float:
-    """The chance that at least one of an answer's sentences would be marked, taken as independent; 0 without any."""
-    return 1.0 - math.prod(1.0 - risk for risk in risks)
+    """The chance that at least one of an answer's sentences would be marked: that of the riskiest, and of the others as
+    of so many independent ones as the square root of their number; 0 without any.
+
+    Taken as independent, all of them make a long sound answer look worse than it is (docs/concepts/verifier.md).
+    """
+    *others, worst = sorted(risks) or [0.0]
+    return 1.0 - (1.0 - worst) * math.prod(1.0 - risk for risk in others) ** (1.0 / math.sqrt(len(others) or 1))
 
 
 @dataclass(frozen=True, slots=True)

@@ -3,16 +3,16 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Annotated, Any, cast
 
 from pydantic import ConfigDict, Field
 
 from eirene.core.errors import InputError
-from eirene.core.grounding import given_texts
-from eirene.core.records import PASSAGES, Item, found_ids
+from eirene.core.grounding import argument_names
+from eirene.core.records import PASSAGES, SIDES, Item, Perspective, found_ids
 from eirene.core.validation import CheckedModel, described
-from eirene.core.verification import ClaimVerdict, Verification
+from eirene.core.verification import ClaimVerdict, Unit, Verification
 from eirene.models.verifier.runtime import shipped_verifier
 from eirene.text.cancellation import cancel_scope
 from eirene.text.sentences import Sentence, split_sentences
@@ -25,27 +25,30 @@ if TYPE_CHECKING:
     from eirene.models.verifier.runtime import ReadsPairs
 
 
-class _AnswerWithContext(CheckedModel):
+class _Asked(CheckedModel):
     model_config = ConfigDict(extra="forbid", frozen=True, strict=True)
 
     answer: Text
-    context: Annotated[list[Text], Field(min_length=1), PASSAGES]
+    context: Annotated[list[Text], Field(min_length=1), PASSAGES] | None = None
+    perspectives: Annotated[list[Perspective], Field(min_length=1), SIDES] | None = None
 
 
 def verify(
     answer: str,
-    context: str | Sequence[Any],
+    context: str | Sequence[Any] | None = None,
     *,
+    perspectives: Mapping[str, Any] | Sequence[Any] | None = None,
     passage_ids: Sequence[str] | None = None,
     verifier: ReadsPairs | None = None,
 ) -> Verification:
     """Reads every sentence of an answer against passages, in English, and looks its quotations up in them.
 
     `context` takes what an item's `context` takes: a text, texts, a retriever's documents. `passage_ids` has an id for
-    each of them, to be named with the evidence. Not checked, with the reason: questions, headings, lead-ins, talk
-    ("Hope that helps!", "The price is not named.", "Opinions differ."), and what is in another language or would have
-    to be read in one. Thinking (`<think>...</think>`) is no part of the answer. Raises `InputError` for a blank answer,
-    a context without passages, and ids that do not fit.
+    each of them, to be named with the evidence. `perspectives`, in its place, takes what an item's does: sides with
+    their arguments, of which one may deny what another says. Not checked, with the reason: questions, headings,
+    lead-ins, talk ("Hope that helps!", "The price is not named.", "Opinions differ."), and what is in another language
+    or would have to be read in one. Thinking (`<think>...</think>`) is no part of the answer. Raises `InputError` for a
+    blank answer, a context without passages, both or nothing given, and ids that do not fit.
 
     Examples:
         >>> passage = "The bridge was opened in 1932. It carries trains and cars."
@@ -55,16 +58,16 @@ def verify(
         >>> found.claims[0].evidence.text
         'The bridge was opened in 1932.'
     """
-    return _verified(answer, context, passage_ids, verifier, are_sides=False)
+    if (context is None) == (perspectives is None):
+        raise InputError("give context, or perspectives, and not both", field="context")
+    asked = _Asked(answer=answer, context=cast("Any", context), perspectives=cast("Any", perspectives))
+    if asked.perspectives is not None:
+        return _verified_by_sides(asked.answer, asked.perspectives, verifier)
+    given = asked.context or ()
+    return _verified(asked.answer, given, _checked_ids(passage_ids, len(given)), verifier)
 
 
-async def averify(
-    answer: str,
-    context: str | Sequence[Any],
-    *,
-    passage_ids: Sequence[str] | None = None,
-    verifier: ReadsPairs | None = None,
-) -> Verification:
+async def averify(answer: str, context: str | Sequence[Any] | None = None, **options: Any) -> Verification:
     """`verify` for async callers: the same, in a thread, so that the event loop goes on.
 
     Examples:
@@ -73,7 +76,7 @@ async def averify(
         'supported'
     """
     with cancel_scope():  # a thread that nobody waits for any more ends at its next sentence
-        return await asyncio.to_thread(verify, answer, context, passage_ids=passage_ids, verifier=verifier)
+        return await asyncio.to_thread(verify, answer, context, **options)
 
 
 def _checked_ids(ids: Sequence[str] | None, passages: int) -> Sequence[str | None]:
@@ -87,27 +90,31 @@ def _checked_ids(ids: Sequence[str] | None, passages: int) -> Sequence[str | Non
     return ids
 
 
+def _verified_by_sides(answer: str, sides: Sequence[Perspective], verifier: ReadsPairs | None) -> Verification:
+    given = [text for side in sides for text in side.arguments]
+    return _verified(answer, given, argument_names(sides), verifier, unit="argument")
+
+
 def _verified(
     answer: str,
-    context: str | Sequence[Any],
-    passage_ids: Sequence[str] | None,
+    given: Sequence[str],
+    ids: Sequence[str | None],
     verifier: ReadsPairs | None,
     *,
-    are_sides: bool,
+    unit: Unit = "passage",
 ) -> Verification:
-    given = _AnswerWithContext(answer=answer, context=cast("list[str]", context))
-    ids = _checked_ids(passage_ids, len(given.context))
     reader = shipped_verifier() if verifier is None else verifier
-    said = masked_thinking(given.answer)
-    sentences = [s for s in split_sentences(given.answer) if s.text]
-    judge = SentenceJudge(given.context, reader, are_sides=are_sides)
+    said = masked_thinking(answer)
+    sentences = [s for s in split_sentences(answer) if s.text]
+    judge = SentenceJudge(given, reader, are_sides=unit == "argument")
     judged = judge.judge(said, [s.text for s in sentences])
     risks = [own.risk for own in judged if own.risk is not None]
     return Verification(
-        answer=given.answer,
-        passages=len(given.context),
+        answer=answer,
+        passages=len(given),
+        unit=unit,
         claims=tuple(_claim(sentence, own, ids) for sentence, own in zip(sentences, judged, strict=True)),
-        quotations=check_quotations(said, sentences, given.context, ids),
+        quotations=check_quotations(said, sentences, given, ids),
         risk=answer_risk(risks) if risks else None,
         verifier=version_of(reader),
     )
@@ -138,9 +145,6 @@ def verify_item(item: Item, answer: str) -> Verification | None:
 
     Raises `InputError` for a blank answer.
     """
-    given = given_texts(item)
-    if not given:
-        return None
-    if item.perspectives:  # that one side denies what another says disputes nothing
-        return _verified(answer, given, None, None, are_sides=True)
-    return verify(answer, given, passage_ids=found_ids(item) or None)
+    if item.perspectives:
+        return _verified_by_sides(answer, item.perspectives, None)
+    return verify(answer, item.context, passage_ids=found_ids(item) or None) if item.context else None

@@ -25,7 +25,7 @@ from eirene.views.page import compact, page, script_safe
 from eirene.views.record import RecordView, shown_conversation, view_of
 from eirene.views.salience import picture
 from eirene.views.tables import Cell, HtmlTable, RowGroup, change_cell, score_cell
-from eirene.views.verification import CAUTION, RecordClaims, Unit, Verified
+from eirene.views.verification import CAUTION, RecordClaims, Verified
 from eirene.views.verification import MEANING as VERDICTS
 
 
@@ -266,7 +266,7 @@ class _ClaimsTally:
         self._counts = Counter[tuple[str, str, str]]()  # (side, part, verdict)
         self._records: Counter[str] = Counter()
         self._why: Counter[str] = Counter()
-        self._units: Counter[Unit] = Counter()
+        self._units: Counter[str] = Counter()
 
     def add(self, found: RecordClaims | None) -> None:
         """Counts a record; None is one whose row gives nothing."""

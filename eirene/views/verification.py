@@ -9,8 +9,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from itertools import zip_longest
-from typing import Literal, get_args
+from typing import get_args
 
 from markupsafe import Markup
 from rich.console import Group, RenderableType
@@ -19,14 +18,12 @@ from rich.text import Text
 
 from eirene.core.errors import InputError
 from eirene.core.records import Item, Record, found_ids
-from eirene.core.verification import ClaimVerdict, Evidence, QuotationCheck, QuotationWord, Verification
+from eirene.core.verification import ClaimVerdict, Evidence, QuotationCheck, QuotationWord, Unit, Verification
 from eirene.views.facts import visible
 from eirene.views.faults import style_of
 from eirene.views.page import page, script_safe
 from eirene.views.terminal import section
 
-Unit = Literal["passage", "argument"]
-"""What an answer is verified against: the passages of a context, or the arguments of perspectives."""
 MARKED: Mapping[str, int] = {"supported": 6, "unclear": 11, "unsupported": 37}
 """Percent of the sentences of each verdict that people had marked, in RAGTruth: benchmarks/results/verifier.md."""
 FOREIGN: Mapping[str, int] = {"supported": 5, "unclear": 13, "unsupported": 41}
@@ -110,20 +107,18 @@ class RecordClaims:
     why: str = ""
 
 
-def shown_verification(
-    found: Verification, *, place: Callable[[Evidence], str] | None = None, unit: Unit = "passage"
-) -> ShownVerification:
-    """A verification as pages draw it; `place` says in words where evidence is."""
+def shown_verification(found: Verification) -> ShownVerification:
+    """A verification as pages draw it."""
 
     def evidence(at: Evidence | None, lead: str = "") -> ShownEvidence | None:
-        return None if at is None else ShownEvidence(lead, (place or place_of)(at), at.text, at.passage)
+        return None if at is None else ShownEvidence(lead, place_of(at, found.unit), at.text, at.passage)
 
     claims = [
-        ShownVerdict(c.n, c.verdict, c.text, c.why or "", evidence(c.evidence, lead_in(c)), _figures(c, unit))
+        ShownVerdict(c.n, c.verdict, c.text, c.why or "", evidence(c.evidence, lead_in(c)), _figures(c, found.unit))
         for c in found.claims
     ]
     quoted = [ShownVerdict(q.n, q.verdict, q.text, said_of(q), evidence(q.evidence)) for q in found.quotations]
-    return ShownVerification(tuple(outcome_of(found, unit)), tuple(claims), tuple(quoted))
+    return ShownVerification(tuple(outcome_of(found)), tuple(claims), tuple(quoted))
 
 
 def claims_of(record: Record, item: Item | None, verified: Verified) -> RecordClaims | None:
@@ -132,13 +127,12 @@ def claims_of(record: Record, item: Item | None, verified: Verified) -> RecordCl
     if item is None or why:
         return RecordClaims("passage", why=why)
     unit: Unit = "argument" if item.perspectives else "passage"
-    place = _at_argument(argument_names(item)) if item.perspectives else None
     texts = (record.answer,) if record.answer == record.original else (record.answer, record.original)
     try:
         found = [verified(item, text) for text in texts]
     except InputError as error:  # a record that was written by others may hold what no run makes
         return RecordClaims(unit, why=str(error))
-    shown = [shown_verification(each, place=place, unit=unit) for each in found if each is not None]
+    shown = [shown_verification(each) for each in found if each is not None]
     if not shown:
         return None
     return RecordClaims(unit, shown[0], shown[1] if len(shown) > 1 else None)
@@ -151,23 +145,6 @@ def _other_row(record: Record, item: Item) -> str:
     return "" if found_ids(item) == record.passages else "the row with this id has other passages than the run had"
 
 
-def argument_names(item: Item) -> tuple[str, ...]:
-    """What the arguments of an item's perspectives are called, in order: `pro, argument 1`; none where it has none."""
-    return tuple(
-        f"{side.name}, argument {n}" for side in item.perspectives or () for n, _ in enumerate(side.arguments, 1)
-    )
-
-
-def _at_argument(names: Sequence[str]) -> Callable[[Evidence], str]:
-    return lambda at: names[at.passage - 1]
-
-
-def _shown(found: Verification, arguments: Sequence[str]) -> ShownVerification:
-    if not arguments:
-        return shown_verification(found)
-    return shown_verification(found, place=_at_argument(arguments), unit="argument")
-
-
 def _figures(claim: ClaimVerdict, unit: Unit) -> str:
     if claim.risk is None or claim.supported is None or claim.contradicted is None:
         return ""
@@ -175,12 +152,12 @@ def _figures(claim: ClaimVerdict, unit: Unit) -> str:
     return f"Risk that people would mark it {claim.risk:.2f}; p{read}" if unit == "passage" else f"P{read}"
 
 
-def outcome_of(found: Verification, unit: Unit = "passage") -> list[str]:
+def outcome_of(found: Verification) -> list[str]:
     """What was found, a sentence each: how many sentences have which verdict, the risk, the quotations.
 
     Of arguments there is no risk: it is fitted on what people mark in answers from passages.
     """
-    counts = Counter(claim.verdict for claim in found.claims)
+    counts, unit = Counter(claim.verdict for claim in found.claims), found.unit
     checked = len(found.checked)
     against = f"{found.passages:,} {_plural(unit, found.passages)}"
     if not checked:
@@ -207,9 +184,15 @@ def lead_in(claim: ClaimVerdict) -> str:
     return "nearest, " if claim.verdict in ("unclear", "unsupported") else ""
 
 
-def place_of(evidence: Evidence) -> str:
-    """The passage in words: `passage 2 (bridges.txt:2)`."""
-    return f"passage {evidence.passage}" + (f" ({evidence.id})" if evidence.id else "")
+def place_of(evidence: Evidence, unit: Unit = "passage") -> str:
+    """Where evidence is in words: `passage 2 (bridges.txt:2)`, or `pro, argument 1`."""
+    return _named(unit, evidence.passage, evidence.id)
+
+
+def _named(unit: Unit, n: int, name: str | None) -> str:
+    if name is None:
+        return f"{unit} {n}"
+    return name if unit == "argument" else f"passage {n} ({name})"
 
 
 def said_of(quotation: QuotationCheck) -> str:
@@ -231,18 +214,15 @@ def _plural(word: str, count: int) -> str:
     return word if count == 1 else f"{word}s"
 
 
-def render_verification(found: Verification, *, arguments: Sequence[str] = ()) -> RenderableType:
-    """The outcome in words, a table of the sentences, and one of the quotations if there are any.
-
-    `arguments`: what they are called, where these were given and no passages.
-    """
-    shown = _shown(found, arguments)
+def render_verification(found: Verification) -> RenderableType:
+    """The outcome in words, a table of the sentences, and one of the quotations if there are any."""
+    shown = shown_verification(found)
     sentences = _rows(shown.claims, [claim.risk for claim in found.claims])
     legend = Text("The figure is the risk that people would mark the sentence.", style="dim")
     parts = [*section("Outcome", *map(Text, shown.outcome)), *section("Sentences", sentences, legend)]
     if shown.quotations:
         parts += section("Quotations", _rows(shown.quotations))
-    parts.append(Text(CAUTION["argument" if arguments else "passage"], style="dim"))
+    parts.append(Text(CAUTION[found.unit], style="dim"))
     return Group(*parts)
 
 
@@ -272,13 +252,10 @@ def _grid() -> Table:
 
 
 def render_verification_page(
-    found: Verification, given: Sequence[str], *, question: str = "", ids: Sequence[str] = (),
-    arguments: Sequence[str] = (),
-) -> str:  # fmt: skip
-    """The page; everything in it is escaped. `given`: the passages that were read, with their `ids` if any, or the
-    arguments, with what they are called."""
-    shown = _shown(found, arguments)
-    names = arguments or [f"Passage {n}{f' ({i})' if i else ''}" for n, (_, i) in enumerate(zip_longest(given, ids), 1)]
+    found: Verification, given: Sequence[str], *, question: str = "", ids: Sequence[str] = ()
+) -> str:
+    """The page; everything in it is escaped. `given`: the passages or arguments that were read, with `ids` if any."""
+    shown = shown_verification(found)
     return page(
         "verification.html.j2",
         styles=("page.css", "record.css", "verification.css"),
@@ -286,23 +263,25 @@ def render_verification_page(
         found=found,
         question=question,
         shown=shown,
-        caution=CAUTION["argument" if arguments else "passage"],
-        heading="Arguments" if arguments else "Passages",
+        caution=CAUTION[found.unit],
+        heading=f"{found.unit.capitalize()}s",
         words=[(word, MEANING[word]) for word in shown.words],
-        passages=list(_passages(found, given, names)),
+        passages=list(_passages(found, given, ids)),
         json=script_safe(found.model_dump_json()),
     )
 
 
-def _passages(found: Verification, given: Sequence[str], names: Sequence[str]) -> Iterator[tuple[str, Markup]]:
+def _passages(found: Verification, given: Sequence[str], ids: Sequence[str]) -> Iterator[tuple[str, Markup]]:
     """The name and the text of each passage or argument, what is evidence in it marked."""
     places: dict[int, list[Evidence]] = {}
     for place in [*(claim.evidence for claim in found.claims), *(quoted.evidence for quoted in found.quotations)]:
         if place is not None:
             places.setdefault(place.passage, []).append(place)
-    for n, (text, name) in enumerate(zip(given, names, strict=True), start=1):
+    for n, text in enumerate(given, start=1):
         own = places.get(n, [])
         used = len(set(own))
+        name = _named(found.unit, n, ids[n - 1] if ids else None)
+        name = f"{name[:1].upper()}{name[1:]}" if found.unit == "passage" else name
         yield name + (f": {used:,} {'place' if used == 1 else 'places'} used" if used else ""), _marked(text, own)
 
 

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import pytest
 
 import eirene
@@ -13,13 +15,14 @@ from eirene.testing.parts import scripted_parts
 PASSAGES = ["It keeps 7,000 animals.", "The zoo of Basel was opened in March 1874."]
 SOUND = "The zoo of Basel opened in 1874."
 WRONG = f"{SOUND} It was opened in 1899."
-ROW = {
+SIDES = {
+    "pro": ["Uniforms make pupils more equal.", "Uniforms save families money."],
+    "con": "Uniforms limit pupils' freedom of expression.",
+}
+ROW: dict[str, Any] = {
     "question": "Should school uniforms be compulsory?",
     "answer": "Supporters say that uniforms make pupils more equal. Opponents say that they limit freedom.",
-    "perspectives": {
-        "pro": ["Uniforms make pupils more equal.", "Uniforms save families money."],
-        "con": "Uniforms limit pupils' freedom of expression.",
-    },
+    "perspectives": SIDES,
 }
 
 
@@ -41,6 +44,18 @@ def test_so_many_sentences_may_be_at_fault_and_no_more() -> None:
     assert len(assert_supported(WRONG, PASSAGES, allow=1).faulty) == 1
     with pytest.raises(AssertionError, match="2 of 3 checked sentences"):
         assert_supported(f"{WRONG} Most of its visitors arrive by tram.", PASSAGES, allow=1)
+
+
+def test_by_a_threshold_the_risk_counts_and_no_verdict() -> None:
+    assert assert_supported(WRONG, PASSAGES, threshold=0.99).faulty
+    with pytest.raises(AssertionError, match=r"the risk is 0.\d\d, above 0.2\n  2. contradicted .risk 0.\d\d.: It was"):
+        assert_supported(WRONG, PASSAGES, threshold=0.2)
+    with pytest.raises(eirene.InputError, match="threshold must be in"):
+        assert_supported(SOUND, PASSAGES, threshold=20)
+    found = assert_supported("Uniforms limit freedom.", perspectives=SIDES, threshold=0.5)
+    assert found.claims[0].evidence is not None and found.claims[0].evidence.id == "con, argument 1"
+    with pytest.raises(eirene.InputError, match="give context, or perspectives, and not both"):
+        assert_supported(SOUND, PASSAGES, perspectives=SIDES)
 
 
 def test_an_answer_of_which_nothing_could_be_checked_does_not_pass() -> None:

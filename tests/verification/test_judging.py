@@ -32,10 +32,12 @@ def test_each_sign_of_support_lowers_it() -> None:
 @given(st.lists(CHANCE, min_size=1, max_size=20))
 def test_an_answer_is_as_risky_as_its_worst_sentence_at_least(risks: list[float]) -> None:
     assert max(risks) - 1e-9 <= answer_risk(risks) <= 1.0
+    assert answer_risk(risks) <= answer_risk([*risks, max(risks)]) + 1e-9
 
 
-def test_an_answer_that_claims_nothing_has_none() -> None:
+def test_an_answer_that_claims_nothing_has_none_and_length_alone_makes_little() -> None:
     assert answer_risk([]) == 0.0
+    assert answer_risk([0.1] * 17) == pytest.approx(1 - 0.9**5)
 
 
 def test_nothing_to_read_is_risky() -> None:

@@ -98,7 +98,7 @@ def test_bad_passages_are_one_clear_error() -> None:
         ["half \ud800"],
         {"words": "Hi."},
     ]:
-        with pytest.raises(InputError, match="'context"):
+        with pytest.raises(InputError, match="context"):
             claims("The bridge is old.", context)
 
 
@@ -237,7 +237,8 @@ def test_it_is_verify_with_the_passages_and_their_ids() -> None:
 def test_arguments_go_before_passages_as_in_a_run() -> None:
     sides = {"pro": ["The tower is 90 metres high."], "con": ["It casts a shadow."]}
     found = verify_item(item(perspectives=sides, context=TOWER, meta={FOUND_PASSAGES: ["a", "b"]}), BEES)
-    assert found == eirene.verify(BEES, ["The tower is 90 metres high.", "It casts a shadow."])
+    assert found == eirene.verify(BEES, perspectives=sides) and found is not None
+    assert (found.unit, found.passages) == ("argument", 2)
 
 
 def test_without_given_text_there_is_nothing_to_say() -> None:
