@@ -21,6 +21,7 @@ from harness import arguments, write_json, write_page
 from results_page import tables
 
 from eirene.agent.experiments.detectors import EvaluateOptions, aevaluate_detectors, summarise
+from eirene.eval.base import MODEL_NEEDS
 from eirene.eval.metrics.detectors import EvaluationPlan
 from eirene.eval.registry import DETECTORS, build_detectors
 from eirene.eval.resources import Resources
@@ -83,7 +84,8 @@ def measured(chosen: Set, data: Path, rows: Path) -> dict[str, Any]:
     folder = rows / Path(chosen.file).parent.name / Path(chosen.file).stem
     folder.mkdir(parents=True, exist_ok=True)
     given = Resources(seed=SEED)
-    names = [name for name, e in DETECTORS.items() if name not in TRAINED_HERE and not given.lacks(e.needs)]
+    own = [name for name, e in DETECTORS.items() if not e.needs & MODEL_NEEDS and not given.lacks(e.needs)]
+    names = [name for name in own if name not in TRAINED_HERE]
     slices = [s for s in chosen.slices if any(s in c.slices for c in found.cases)]
     detectors = build_detectors(names, given)
     evaluated = asyncio.run(aevaluate_detectors(found.cases, detectors, out=folder, work=EvaluateOptions(seed=SEED)))

@@ -186,7 +186,10 @@ class DetectorFlags(CallFlags):
     classifier: Annotated[
         list[str] | None, _detectors_option(help="A tuned classifier, hf:path-or-id+adapter; give one for each error.")
     ] = None
-    nli: Annotated[str | None, _detectors_option(help="A sequence classifier of inference: hf:path-or-id.")] = None
+    detector_model: Annotated[
+        list[str] | None,
+        _detectors_option(metavar="[NAME=]MODEL", help="The model of a published detector, in place of the hub's."),
+    ] = None
     polls: Annotated[int, _detectors_option(help="Polls of the judge for each answer.")] = 5
     calibration: Annotated[
         Any,  # a `Calibration` or `GateCalibration`, whose modules are heavy
@@ -213,7 +216,7 @@ class DetectorFlags(CallFlags):
         from eirene.eval.resources import Resources
 
         return Resources(
-            judge_model=self.judge, local=self.local_model, nli_named=self.nli,
+            judge_model=self.judge, local=self.local_model, detector_models=tuple(self.detector_model or ()),
             classifiers_named=tuple(self.classifier or ()), polls=self.polls,
             calibration=None if self.gate_calibration else self.calibration, structured=self.structured,
             prompts=self.own_prompts, **more,
@@ -257,20 +260,29 @@ class ModelFlags(DetectorFlags, BackendFlags):
     @property
     def asks_a_server(self) -> bool:
         """Whether calls go out, so that rows wait and many can be under way."""
-        named = [self.backend, *([] if self.judge is None else [self.judge])]
+        named = [self.backend, *([] if self.judge is None else [self.judge]), *self._detector_models]
         return any(name != "embedded" and not name.startswith(_ON_THIS_MACHINE) for name in named)
 
     @property
     def is_embedded_alone(self) -> bool:
         """Whether nothing but the embedded backend and its own detectors has a part."""
-        named = (self.detectors, self.judge, self.local_model, self.classifier, self.nli)
+        named = (self.detectors, self.judge, self.local_model, self.classifier, self.detector_model)
         return self.backend == "embedded" and not any(named)
 
     @property
     def has_local_model(self) -> bool:
         """Whether a model is loaded that would use a GPU."""
-        named = (self.backend, self.judge or "")
-        return any(n.startswith(_ON_THIS_MACHINE) for n in named) or any((self.local_model, self.classifier, self.nli))
+        named = (self.backend, self.judge or "", *self._detector_models)
+        return any(n.startswith(_ON_THIS_MACHINE) for n in named) or any((self.local_model, self.classifier))
+
+    @property
+    def _detector_models(self) -> list[str]:
+        """The models of published detectors, as they are named; what the hub has is loaded on this machine."""
+        from eirene.models.protocols import PROTOCOLS, split_name
+
+        named = [split_name(spec)[1] for spec in self.detector_model or ()]
+        fetched = not named and any(name.strip() in PROTOCOLS for name in (self.detectors or "").split(","))
+        return [*named, *(["hf:"] if fetched else [])]
 
     def parts(self, *, seed: int = 0, word_maps: bool = False, judges_elsewhere: bool = False, **options: Any) -> Parts:
         """The parts of a run: the backend's, with the detectors named and a judge beside them.

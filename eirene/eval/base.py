@@ -15,10 +15,13 @@ from eirene.core.usage import Meter
 from eirene.prompts.history import PROBE
 from eirene.text.thinking import without_thinking
 
-Need = Literal["given", "judge", "local_model", "classifier", "nli", "calibration", "samples", "token_logprobs"]
+Need = Literal[
+    "given", "judge", "local_model", "classifier", "detector_model", "hub_model", "calibration", "samples",
+    "token_logprobs",
+]  # fmt: skip
 """`given`: arguments or passages in the row. `judge`: a chat model. `local_model`: a causal LM on this machine.
-`classifier`: a causal LM tuned to tell errors. `nli`: a sequence classifier of natural language inference.
-`calibration`: a file of `eirene calibrate detectors`.
+`classifier`: a causal LM tuned to tell errors. `detector_model`: the model of a published detector; `hub_model`: the
+same, which the hub has where none is named. `calibration`: a file of `eirene calibrate detectors`.
 `samples`: other answers to the same question. `token_logprobs`: the answer's tokens, each with its likeliest
 alternatives' log-probabilities. The last two come with the row or from a model."""
 
@@ -30,7 +33,8 @@ _HOW_TO_MEET: dict[Need, str] = {
     "judge": "a judge: name a chat model with --judge provider:model, or hf:path-or-id or gguf:FILE",
     "local_model": "a local model: name one with --local-model hf:path-or-id",
     "classifier": "a classifier: name one made by `eirene train classifier` with --classifier hf:path-or-id+adapter",
-    "nli": "a sequence classifier: name one with --nli hf:path-or-id",
+    "detector_model": "a model of its own: name one with --detector-model hf:path-or-id",
+    "hub_model": "a model of its own, which the hub has; or name one with --detector-model",
     "calibration": "a calibration: name a file made by `eirene calibrate detectors` with --calibration FILE",
     "samples": "other answers to the question: a list of texts under 'samples' in the row's meta, or a model that "
     "draws them (--judge or --local-model)",
@@ -151,9 +155,9 @@ class Detector(Protocol):
         ...
 
 
-MODEL_NEEDS: frozenset[Need] = frozenset({"judge", "local_model", "classifier", "nli"})
-RESOURCE_NEEDS: frozenset[Need] = MODEL_NEEDS | {"calibration"}
-"""What no case brings, and options name."""
+MODEL_NEEDS: frozenset[Need] = frozenset({"judge", "local_model", "classifier", "detector_model", "hub_model"})
+RESOURCE_NEEDS: frozenset[Need] = (MODEL_NEEDS - {"hub_model"}) | {"calibration"}
+"""What no case brings, and options have to name."""
 
 
 def only_computes(detector: Detector) -> bool:

@@ -13,6 +13,7 @@ from eirene.core.signature import check_seed
 from eirene.eval.base import RESOURCE_NEEDS, Need
 from eirene.models.address import check_address
 from eirene.models.limits import DEFAULT_CONCURRENCY
+from eirene.models.protocols import split_name
 from eirene.prompts import SHIPPED, PromptSet
 
 if TYPE_CHECKING:
@@ -26,7 +27,6 @@ if TYPE_CHECKING:
     from eirene.models.costs import Price
     from eirene.models.encoder.runtime import Encodes
     from eirene.models.local.model import LocalModel
-    from eirene.models.local.nli import NliModel
     from eirene.models.token_scores import TokenScorer
 
 T = TypeVar("T")
@@ -41,8 +41,9 @@ class Resources:
 
     `judge_model`: a chat model, or its name (`provider:model`, reached at `base_url`; `hf:...`, `gguf:...`). `local`: a
     causal LM on this machine, or its name, `hf:path-or-id[+adapter]` or `gguf:FILE`. `classifiers_named`: causal LMs
-    tuned to tell errors, one an error type. `nli_named`: a sequence classifier. `polls`: how often a judge is asked
-    about one answer (ChainPoll: 5).
+    tuned to tell errors, one an error type. `detector_models`: those of published detectors
+    (`eirene.models.protocols`), `NAME=MODEL`, or a model alone for all without one of their own. `polls`: how often a
+    judge is asked about one answer (ChainPoll: 5).
     `samples`: how many other answers are drawn where the row brings none (SelfCheckGPT: 20). `own_encoder` None: the
     shipped one. `concurrency`: calls of the judge under way at most. `cache`: what the judge said before.
     `offline`: the judge will not be called, and so needs no key. `word_maps`: whether salience's scores keep their map
@@ -55,7 +56,7 @@ class Resources:
     base_url: str | None = None
     local: str | LocalModel | None = None
     classifiers_named: Sequence[str | LocalModel] = ()
-    nli_named: str | NliModel | None = None
+    detector_models: Sequence[str] = ()
     polls: int = POLLS
     samples: int = SAMPLES
     seed: int = 0
@@ -82,7 +83,7 @@ class Resources:
     def lacks(self, needs: frozenset[Need]) -> list[Need]:
         """Those of the needs that no case can bring and that are not here, sorted."""
         here = {"judge": self.judge_model is not None, "local_model": self.local is not None}
-        here |= {"classifier": bool(self.classifiers_named), "nli": self.nli_named is not None}
+        here |= {"classifier": bool(self.classifiers_named), "detector_model": bool(self.detector_models)}
         here |= {"calibration": self.calibration is not None}
         return sorted(need for need in needs & RESOURCE_NEEDS if not here[need])
 
@@ -97,6 +98,8 @@ class Resources:
         """Those of the models here that none of the needs asks for, sorted."""
         if needs & {"samples", "token_logprobs"}:  # which the judge or the local model brings
             needs |= {"judge", "local_model"}
+        if "hub_model" in needs:
+            needs |= {"detector_model"}
         return sorted(RESOURCE_NEEDS - needs - set(self.lacks(RESOURCE_NEEDS)))
 
     @cached_property
@@ -112,18 +115,34 @@ class Resources:
     def judge(self) -> ChatModel:
         """The judge. Raises `InputError` where none is named, or for a name that stands for nothing."""
         from eirene.models.chat import ChatModel
+
+        if self.judge_model is None:
+            raise InputError("no judge is named", field="judge")
+        return (
+            self.judge_model if isinstance(self.judge_model, ChatModel) else self.chat(self.judge_model, field="judge")
+        )
+
+    def detector_model(self, detector: str) -> str | None:
+        """The model that is named for a detector, or for all without one of their own; None where none is.
+
+        Raises `InputError` where there are several.
+        """
+        named = [split_name(spec) for spec in self.detector_models]
+        own = [model for name, model in named if name == detector]
+        found = own or [model for name, model in named if name is None]
+        if len(found) > 1:
+            raise InputError(f"{' and '.join(found)} are both for {detector}; name one", field="detector-model")
+        return found[0] if found else None
+
+    def chat(self, model: str | BaseChatModel, *, field: str) -> ChatModel:
+        """The chat model that an option names, on the judge's server if on any. Raises what `judge` raises."""
         from eirene.models.resolve import ChatOptions, is_chat_name, resolve_chat
 
-        model = self.judge_model
-        if model is None:
-            raise InputError("no judge is named", field="judge")
-        if isinstance(model, ChatModel):
-            return model
         if isinstance(model, str) and not is_chat_name(model):
             known = "provider:model, hf:path-or-id or gguf:FILE"
-            raise InputError(f"a judge is named {known}, got {model!r}", field="judge")
+            raise InputError(f"a {field.replace('-', ' ')} is named {known}, got {model!r}", field=field)
         options = ChatOptions(
-            base_url=self.base_url,
+            base_url=None if field != "judge" and str(model).startswith(("hf:", "gguf:")) else self.base_url,
             concurrency=self.concurrency,
             timeout_s=self.timeout_s,
             price=self.price,

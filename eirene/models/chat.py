@@ -320,9 +320,9 @@ def _asked(messages: Sequence[Message], form: ReplyForm | None) -> Sequence[Mess
 
 def _to_langchain(messages: Sequence[dict[str, Any]], *, is_kept: bool) -> list[BaseMessage]:
     """The messages; where `is_kept`, with a breakpoint at the end, in the form of Anthropic's API."""
-    from langchain_core.messages import HumanMessage, SystemMessage
+    from langchain_core.messages import AIMessage, HumanMessage, SystemMessage
 
-    kinds: dict[str, type[SystemMessage | HumanMessage]] = {"system": SystemMessage, "user": HumanMessage}
+    kinds: dict[str, type[BaseMessage]] = {"system": SystemMessage, "user": HumanMessage, "assistant": AIMessage}
     contents: list[Any] = [message["content"] for message in messages]
     if is_kept:
         contents[-1] = [{"type": "text", "text": contents[-1], "cache_control": {"type": "ephemeral"}}]

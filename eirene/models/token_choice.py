@@ -90,7 +90,13 @@ class TokenChoice:
 
     async def ask(self, prompt: Sequence[Message], *, meter: Meter) -> float | Unscored:
         """The log-odds of one prompt, first word to second. Raises `BackendError` when no attempt succeeds."""
-        found = await self.weigh(prompt, meter=meter)
+        return self._odds(await self.weigh(prompt, meter=meter))
+
+    def odds_of(self, token: ReplyToken) -> float | Unscored:
+        """The log-odds of a token that stands in a reply, by the probabilities of those in its place."""
+        return self._odds(self._read(token))
+
+    def _odds(self, found: Weighed | Unscored) -> float | Unscored:
         if isinstance(found, Unscored):
             return found
         one, other = (found.weights[word] or found.most for word in self._words[:2])

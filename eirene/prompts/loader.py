@@ -29,7 +29,7 @@ _SECTIONS = ("about", "system", "user")
 _HEADING = re.compile(r"^# (\w+)[ \t]*$", re.MULTILINE)
 _PLACEHOLDER = re.compile(r"\{\{\s*(\w+)\s*\}\}")
 _BRACES = re.compile(r"\{\{[^{}\n]*\}\}")
-_FIXED = re.compile(r"synth_\w+|npov_response|hallucination_tuned|answer_question")
+_FIXED = re.compile(r"synth_\w+|trained_\w+|npov_response|hallucination_tuned|answer_question")
 """What makes data and NPOV responses, and what models are tuned in: own prompts have no part in these."""
 _HOME = resources.files("eirene.prompts")
 

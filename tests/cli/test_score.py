@@ -14,7 +14,7 @@ import pytest
 
 from eirene.core.scores import Scores
 from eirene.eval import detectors, registry
-from eirene.eval.base import MODEL_NEEDS
+from eirene.eval.base import MODEL_NEEDS, RESOURCE_NEEDS
 from eirene.eval.registry import DETECTORS
 from eirene.testing.parts import ScriptedDetector
 from tests.cli.run import EXAMPLES, GIVEN, Run, assert_error, write
@@ -58,7 +58,7 @@ def test_a_detector_that_scored_no_row_is_named_beside_those_that_did(run: Run, 
 
 def test_a_detector_without_its_model_is_an_error_before_any_row_is_read(run: Run, tmp_path: Path) -> None:
     """By the registry's own word on what each needs: one line with the option, and no file."""
-    for name in [name for name, entry in DETECTORS.items() if entry.needs & MODEL_NEEDS]:
+    for name in [name for name, entry in DETECTORS.items() if entry.needs & MODEL_NEEDS & RESOURCE_NEEDS]:
         out = tmp_path / "scores.jsonl"
         assert_error(run("score", "-", "--detectors", f"rouge,{name}", "--out", out, stdin=b"{"), f"{name!r} needs a")
         assert not out.exists()

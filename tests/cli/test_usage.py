@@ -129,7 +129,7 @@ IDLE = "is not used: none of the detectors needs it (see --detectors)"
 @pytest.mark.parametrize(
     ("more", "idle"),
     [
-        (("--local-model", "hf:x", "--nli", "hf:y"), ["local-model", "nli"]),
+        (("--local-model", "hf:x", "--detector-model", "hf:y"), ["detector-model", "local-model"]),
         (("--classifier", "hf:x"), ["classifier"]),
         (("--detectors", "rouge", "--judge", "openai:m"), ["judge"]),
         (("--detectors", "selfcheck-ngram", "--local-model", "LLAMA"), []),

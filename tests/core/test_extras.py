@@ -169,7 +169,7 @@ COMMANDS = [
     ("local", ["score", "{row}", "--out", "{out}", "--detectors", "selfcheck-bertscore", *LOCAL]),
     ("local", ["score", "{row}", "--out", "{out}", "--detectors", "selfcheck-ngram", *LOCAL]),
     ("local", ["score", "{row}", "--out", "{out}", "--detectors", "classifier", "--classifier", "hf:owner/name"]),
-    ("local", ["score", "{row}", "--out", "{out}", "--detectors", "nli", "--nli", "hf:owner/name"]),
+    ("local", ["score", "{row}", "--out", "{out}", "--detectors", "nli", "--detector-model", "hf:o/n"]),
     ("openai", ["score", "{row}", "--out", "{out}", "--detectors", "geval", *JUDGE]),
     ("openai", ["refine", "{row}", "--backend", "openai:gpt-4o-mini"]),
     ("anthropic", ["refine", "{row}", "--backend", "anthropic:claude"]),

@@ -11,6 +11,7 @@ from eirene.data.published import READERS
 from eirene.eval.datasets import FORMS
 from eirene.eval.registry import DETECTORS, PLUGINS
 from eirene.gate.checks.registry import CHECKS
+from eirene.models.protocols import PROTOCOLS
 
 from .pages import DOCS, ROOT, is_there, read_page, section
 
@@ -61,6 +62,15 @@ def test_no_page_in_docs_is_written_by_a_program() -> None:
 def test_every_detector_stands_in_the_table() -> None:
     table = section(read_page("concepts/detectors"), "One interface")
     assert [name for name in DETECTORS if f"`{name}`" not in table] == []
+
+
+def test_every_published_detector_stands_in_its_table_with_model_and_licence() -> None:
+    table = section(read_page("evaluation/detectors"), "Published detectors")
+    rows = {
+        row[0].strip("`"): row for row in re.findall(r"^\| (`[\w-]+`) \| (\S+).*\| ([^|]+) \|$", table, re.MULTILINE)
+    }
+    known = {name: (f"`{name}`", p.hub or "none:", p.licence) for name, p in PROTOCOLS.items()}
+    assert rows == known
 
 
 def test_every_check_of_the_gate_stands_in_the_table_with_what_it_mends() -> None:

@@ -16,8 +16,8 @@ from eirene.models.encoder import load_encoder
 
 CASE = Case("Trams?", "Trams are quiet.", Grounding("perspectives", (ArgumentGroup("pro", ("Trams are quiet.",)),)))
 OPTIONS = {
-    "judge": "--judge", "local_model": "--local-model", "classifier": "--classifier", "nli": "--nli",
-    "calibration": "--calibration",
+    "judge": "--judge", "local_model": "--local-model", "classifier": "--classifier",
+    "detector_model": "--detector-model", "calibration": "--calibration",
 }  # fmt: skip
 
 
@@ -29,6 +29,11 @@ async def test_without_models_each_is_built_or_says_which_option_it_lacks() -> N
             with pytest.raises(InputError) as raised:
                 build_detector(name, resources)
             assert all(OPTIONS[need] in str(raised.value) for need in lacking)
+        elif "hub_model" in entry.needs:  # which no hub gives here
+            with pytest.raises(
+                InputError, match=rf"cannot be loaded: .* \(--detector-model {name}=MODEL names another"
+            ):
+                build_detector(name, resources)
         else:
             detector = build_detector(name, resources)
             await detector.score(CASE, meter=Meter())
@@ -75,6 +80,14 @@ def test_a_local_model_has_its_own_form_of_name() -> None:
     for name, said in [("openai:gpt", "or gguf:FILE, got 'openai:gpt'"), ("gguf:a.gguf", "a GGUF file does not show")]:
         with pytest.raises(InputError, match=said):
             _ = Resources(local=name).local_model
+
+
+def test_a_detectors_own_model_goes_before_one_for_all() -> None:
+    resources = Resources(detector_models=("hf:a?entails=1", "lynx=openai:b=c"))
+    assert [resources.detector_model(name) for name in ("nli", "lynx")] == ["hf:a?entails=1", "openai:b=c"]
+    assert Resources(detector_models=("lynx=openai:b",)).detector_model("nli") is None
+    with pytest.raises(InputError, match="hf:a and hf:b are both for nli"):
+        Resources(detector_models=("hf:a", "hf:b")).detector_model("nli")
 
 
 def test_every_need_names_what_would_meet_it() -> None:

@@ -69,6 +69,19 @@ def share_out(
     )
 
 
+def packed(pieces: Sequence[Piece], sizes: Sequence[int], limit: int) -> list[list[Piece]]:
+    """The pieces in order, in chunks as long as they may be: of at most `limit` in sum, or of one piece beyond it."""
+    chunks: list[list[Piece]] = []
+    total = 0
+    for piece, size in zip(pieces, sizes, strict=True):
+        total += size
+        if not chunks or total > limit:
+            chunks.append([])
+            total = size
+        chunks[-1].append(piece)
+    return chunks
+
+
 def part_of(given: Grounding, chunk: Iterable[Piece]) -> Grounding:
     """The given text with a chunk's pieces alone; groups of which it has none are left out."""
     texts, groups, first = given.arguments, [], 0

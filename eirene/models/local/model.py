@@ -248,11 +248,11 @@ def load_local(spec: str | LocalSpec, *, device: str | None = None, dtype: str |
         soft_prompt=loaded.soft_prompt,
         prompt=prompt,
         layout=layout,
-        version=_version(spec, loaded.model),
+        version=version_of(spec, loaded.model),
     )
 
 
-def _version(spec: LocalSpec, model: PreTrainedModel) -> str:
+def version_of(spec: LocalSpec, model: PreTrainedModel) -> str:
     """12 hex digits that change with the model: small files by content, weights by name, size and time of change.
 
     Hashing the weights themselves would take longer than loading them.

@@ -22,9 +22,10 @@ from transformers import AutoModelForCausalLM
 
 from eirene.core.errors import InputError
 from eirene.eval.detectors.selfcheck_bertscore import load_token_encoder
+from eirene.models.local.heads import load_head
 from eirene.models.local.loading import quiet_peft
 from eirene.models.local.model import load_local
-from eirene.models.local.nli import load_nli
+from eirene.models.protocols import PROTOCOLS
 from eirene.retrieval.encoders import CrossEncoder
 from tests.hostile_models import TRACE, change, make_hostile
 from tests.retrieval.tiny_pairs import make_cross_encoder
@@ -37,7 +38,7 @@ Tensors = dict[str, torch.Tensor]
 
 
 def nli(folder: Path) -> Any:
-    return load_nli(f"hf:{folder}?entails=0", device="cpu")
+    return load_head(PROTOCOLS["nli"], f"hf:{folder}?entails=0", device="cpu")
 
 
 def causal(folder: Path) -> Any:
