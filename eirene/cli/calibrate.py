@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any, Literal
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
 from eirene.cli import flags
 from eirene.cli.data_flags import FormFlags
 from eirene.cli.evaluate.critiques import print_table, show_or_json
-from eirene.cli.flags import Without, listed, with_groups
+from eirene.cli.flags import Without, with_groups
 from eirene.cli.model_flags import ScoreFlags
 from eirene.cli.progress import watch
 from eirene.cli.terminal import console, output, resumable, say
@@ -28,13 +28,6 @@ Data = Annotated[
 ]
 Out = Annotated[str, typer.Option(metavar="DIR", help=f"The folder for rows and {FILE}.")]
 Names = Annotated[str, typer.Option("--detectors", help="Which detectors, comma-separated.")]
-Errors = Annotated[str, typer.Option(help="Which errors to fit, of those that have labels, comma-separated.")]
-Criterion = Annotated[
-    Literal["balanced", "error", "f1"],
-    typer.Option(
-        help="What the threshold minimises: the mean of both classes' error rates, the share called wrongly, or 1 - F1."
-    ),
-]
 Folds = Annotated[int, typer.Option(help="Folds of the cross-validation; answers to one question stay together.")]
 
 
@@ -96,8 +89,6 @@ def detectors(
     *,
     out: Out,
     names: Names = "rouge,alignment",
-    errors: Errors = "hallucination,coverage",
-    criterion: Criterion = "balanced",
     folds: Folds = 5,
     models: Annotated[ScoreFlags, Without("calibration")],
     rows: FormFlags,
@@ -125,7 +116,7 @@ def detectors(
         require("sklearn")
         chosen = parse_names(names)
         check_calibratable(chosen)
-        plan = CalibrationPlan(criterion, folds, models.seed, draws, listed(errors))  # type: ignore[arg-type]  # `check` tells
+        plan = CalibrationPlan(folds, models.seed, draws)
         plan.check()
         resources = models.resources(chosen, concurrency=concurrency)
         labelled = read_labelled(rows.source(data), rows.shape)

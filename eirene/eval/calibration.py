@@ -22,7 +22,6 @@ DIGITS = 6
 
 Error = Literal["hallucination", "coverage"]
 ERRORS: tuple[Error, ...] = ("hallucination", "coverage")
-Criterion = Literal["balanced", "error", "f1"]
 
 
 class _Part(CheckedModel):
@@ -78,7 +77,6 @@ class Calibration(_Part):
 
     format: Literal["eirene calibration"] = "eirene calibration"
     version: Literal[1] = 1
-    criterion: Criterion
     seed: int
     folds: int
     data: str

@@ -14,7 +14,7 @@ import numpy as np
 from eirene.core.errors import InputError
 from eirene.core.extras import importing
 from eirene.core.signature import check_seed, derive_seed, digest, signature
-from eirene.eval.calibration import DIGITS, ERRORS, Calibration, Criterion, Error, Fitted, Weighed, logit
+from eirene.eval.calibration import DIGITS, ERRORS, Calibration, Error, Fitted, Weighed, logit
 from eirene.eval.metrics.bootstrap import Array, Ints, Resamples, cluster_sums, ratio
 from eirene.eval.metrics.detectors import ScoredCases
 from eirene.eval.metrics.levels import levels
@@ -29,32 +29,21 @@ FEWEST_UNSCORED = 5
 DEFAULT = 0.5
 ANY = "any of them"
 _STRENGTH = 1.0  # C of scikit-learn's L2 penalty, on standardised log odds
-LOSSES: dict[Criterion, str] = {
-    "balanced": "mean of the share of errors that are missed and the share of others that are called errors",
-    "error": "share of answers that are called wrongly",
-    "f1": "1 - F1 of the errors",
-}
+LOSS = "mean of the share of errors that are missed and the share of others that are called errors"
 
 
 @dataclass(frozen=True, slots=True)
 class CalibrationPlan:
-    """How weights and thresholds are fitted and measured. `errors`: which are fitted, of those that have labels."""
+    """How weights and thresholds are fitted and measured."""
 
-    criterion: Criterion = "balanced"
     folds: int = 5
     seed: int = 0
     draws: int = 2000
-    errors: Sequence[Error] = ERRORS
 
     def check(self) -> None:
         """Raises `InputError` for what cannot be done, before anything is spent."""
-        if self.criterion not in LOSSES:
-            raise InputError(f"criterion must be one of {', '.join(LOSSES)}, got {self.criterion!r}", field="criterion")
         if not 2 <= self.folds <= 100:
             raise InputError(f"folds must be from 2 to 100, got {self.folds}", field="folds")
-        unknown = next((name for name in self.errors if name not in ERRORS), None)
-        if unknown is not None or not self.errors:
-            raise InputError(f"errors are {' and '.join(ERRORS)}, got {unknown or 'none'}", field="errors")
         check_seed(self.seed)
         Resamples(draws=self.draws, seed=self.seed)
 
@@ -105,7 +94,7 @@ def calibrate(data: ScoredCases, versions: Mapping[str, str], plan: CalibrationP
     fitted: dict[Error, Fitted] = {}
     figures: Json = {}
     not_fitted: dict[str, str] = {}
-    for error in plan.errors:
+    for error in ERRORS:
         try:
             if error not in known:
                 raise InputError("no labels")
@@ -117,27 +106,26 @@ def calibrate(data: ScoredCases, versions: Mapping[str, str], plan: CalibrationP
         said = (why if error in why else f"{error}: {why}" for error, why in not_fitted.items())
         raise InputError("; ".join(said), field="data")
     used = sorted({i.detector for found in fitted.values() for i in found.inputs})
-    settings = signature(criterion=plan.criterion, folds=plan.folds, seed=plan.seed, draws=plan.draws)
+    settings = signature(folds=plan.folds, seed=plan.seed, draws=plan.draws)
     return Calibration(
-        criterion=plan.criterion,
         seed=plan.seed,
         folds=plan.folds,
-        data=_digest(data, plan.errors),
+        data=_digest(data),
         detectors={name: versions[name] for name in used},
         errors=fitted,
         figures={
             "settings": settings,
-            "loss": LOSSES[plan.criterion],
+            "loss": LOSS,
             "errors": figures,
             "not_fitted": not_fitted,
         },
     )
 
 
-def _digest(data: ScoredCases, errors: Sequence[str]) -> str:
+def _digest(data: ScoredCases) -> str:
     """16 hex digits of the texts and labels that were fitted on."""
     rows = [
-        [case.item.model_dump(mode="json", exclude={"id", "meta"}), case.cluster, *(getattr(case, e) for e in errors)]
+        [case.item.model_dump(mode="json", exclude={"id", "meta"}), case.cluster, *(getattr(case, e) for e in ERRORS)]
         for case in data.cases
     ]
     return digest(rows)[:16]
@@ -163,22 +151,22 @@ def _check_enough(data: LabelledScores, *, folds: int, error: str) -> None:
 
 
 def _one(data: LabelledScores, plan: CalibrationPlan, error: Error) -> tuple[Fitted, Json]:
-    found, left_out = fit(data, plan.criterion)
+    found, left_out = fit(data)
     if found is None:
         why = "; ".join(f"{name} {reason}" for name, reason in left_out.items())
         raise InputError(f"no detector says anything of {error}: {why}", field="detectors")
-    called = cross_validated(data, plan.criterion, folds=plan.folds, seed=plan.seed)
+    called = cross_validated(data, folds=plan.folds, seed=plan.seed)
     return found, {
         "answers": len(data.labels),
         "errors": int(data.labels.sum()),
         "clusters": len(np.unique(data.clusters)),
         "unscored": {name: int(np.isnan(values).sum()) for name, values in data.values.items()},
         "left_out": left_out,
-        **_compared(called, _rivals(data, plan.criterion), data, plan),
+        **_compared(called, _rivals(data), data, plan),
     }
 
 
-def fit(data: LabelledScores, criterion: Criterion) -> tuple[Fitted | None, dict[str, str]]:
+def fit(data: LabelledScores) -> tuple[Fitted | None, dict[str, str]]:
     """The fit, and why detectors have no part in it; None where none has one.
 
     A detector whose score falls where there are errors is left out: a gate that took worse for better would be the
@@ -198,7 +186,7 @@ def fit(data: LabelledScores, criterion: Criterion) -> tuple[Fitted | None, dict
         weights, found = _regress(used, names)
         worst = min(names, key=lambda name: weights[name])
         if weights[worst] > 0:
-            threshold = round(best_cut(used.log_odds(found), used.labels, criterion), DIGITS)
+            threshold = round(best_cut(used.log_odds(found), used.labels), DIGITS)
             return found.model_copy(update={"threshold": threshold}), left_out
         left_out[worst] = "its score does not rise where there are errors, given the others"
         names.remove(worst)
@@ -243,7 +231,7 @@ def _regress(data: LabelledScores, names: Sequence[str]) -> tuple[dict[str, floa
     return dict(zip(names, weights.tolist(), strict=True)), found
 
 
-def best_cut(values: Array, labels: Flags, criterion: Criterion) -> float:
+def best_cut(values: Array, labels: Flags) -> float:
     """The log odds from which to call an answer faulty for the least loss; of equal ones the nearest to even odds.
 
     It lies halfway between two neighbouring values, or beyond all of them.
@@ -254,19 +242,15 @@ def best_cut(values: Array, labels: Flags, criterion: Criterion) -> float:
     missed = np.searchsorted(errors, cuts, side="left").astype(np.float64)
     passed = np.searchsorted(others, cuts, side="left").astype(np.float64)
     counts = np.stack([len(errors) - missed, len(others) - passed, missed, passed], axis=1)
-    losses = np.nan_to_num(loss_of(counts, criterion), nan=1.0)
+    losses = np.nan_to_num(loss_of(counts), nan=1.0)
     best = np.flatnonzero(losses <= losses.min() + 1e-12)
     return float(cuts[best[np.argmin(np.abs(cuts[best]))]])
 
 
-def loss_of(counts: Array, criterion: Criterion) -> Array:
+def loss_of(counts: Array) -> Array:
     """The loss (...) of counts (..., 4) of hits, false alarms, misses and rightly passed; NaN where undefined."""
     hit, alarm, missed, passed = np.moveaxis(counts, -1, 0)
-    if criterion == "error":
-        return ratio(alarm + missed, hit + alarm + missed + passed)
-    if criterion == "balanced":
-        return (ratio(missed, hit + missed) + ratio(alarm, alarm + passed)) / 2
-    return 1 - ratio(2 * hit, 2 * hit + alarm + missed)
+    return (ratio(missed, hit + missed) + ratio(alarm, alarm + passed)) / 2
 
 
 def counts_of(called: Flags, labels: Flags) -> Array:
@@ -282,13 +266,13 @@ def folds_of(data: LabelledScores, *, folds: int, seed: int) -> list[Ints]:
     return [test for _, test in drawn.split(np.zeros((len(data.labels), 1)), data.labels, groups=data.clusters)]
 
 
-def cross_validated(data: LabelledScores, criterion: Criterion, *, folds: int, seed: int) -> Array:
+def cross_validated(data: LabelledScores, *, folds: int, seed: int) -> Array:
     """For each answer [P] 1 or 0, whether a fit on the other folds calls it faulty; NaN where it cannot tell."""
     called = np.full(len(data.labels), np.nan)
     for test in folds_of(data, folds=folds, seed=seed):
         training = np.ones(len(data.labels), dtype=bool)
         training[test] = False
-        found, _ = fit(data.part(training), criterion)
+        found, _ = fit(data.part(training))
         if found is None:  # nothing to go by: the more frequent class
             called[test] = float(data.labels[training].mean() >= 0.5)
         else:
@@ -301,7 +285,7 @@ def _calls(values: Array, threshold: float) -> Array:
     return np.where(np.isnan(values), np.nan, (values >= threshold).astype(np.float64))
 
 
-def _rivals(data: LabelledScores, criterion: Criterion) -> dict[str, Array]:
+def _rivals(data: LabelledScores) -> dict[str, Array]:
     """What the fit is compared with: each detector at 0.5, of several any of them, and the better of two constants."""
     called = {name: _calls(v, DEFAULT) for name, v in data.values.items() if not np.isnan(v).all()}
     if len(called) > 1:
@@ -309,9 +293,7 @@ def _rivals(data: LabelledScores, criterion: Criterion) -> dict[str, Array]:
         some = (np.nan_to_num(every) > 0).any(axis=0).astype(np.float64)
         called[ANY] = np.where(np.isnan(every).all(axis=0), np.nan, some)
     constants = [np.full(len(data.labels), faulty) for faulty in (False, True)]
-    none, every_one = (
-        np.nan_to_num(loss_of(counts_of(c, data.labels).sum(axis=0), criterion), nan=1.0) for c in constants
-    )
+    none, every_one = (np.nan_to_num(loss_of(counts_of(c, data.labels).sum(axis=0)), nan=1.0) for c in constants)
     best = every_one < none
     constant = {f"calling {'every answer' if best else 'no answer'} faulty": np.full(len(data.labels), float(best))}
     return {f"{DEFAULT} of {name}": found for name, found in called.items()} | constant
@@ -321,22 +303,22 @@ def _compared(called: Array, rivals: Mapping[str, Array], data: LabelledScores, 
     """The fit's loss beside each rival's, and the difference on what both can tell; `better` than which of them."""
     resamples = Resamples(draws=plan.draws, seed=plan.seed)
     shown: Json = {
-        "fitted": _losses([called], data, plan.criterion, resamples),
+        "fitted": _losses([called], data, resamples),
         "others": {},
         "better_than": [],
         "worse_than": [],
         "not_shown": [],
     }
     for name, found in rivals.items():
-        apart = _losses([called, found], data, plan.criterion, resamples)["difference"]
-        shown["others"][name] = {**_losses([found], data, plan.criterion, resamples), "difference": apart}
+        apart = _losses([called, found], data, resamples)["difference"]
+        shown["others"][name] = {**_losses([found], data, resamples), "difference": apart}
         low, high = apart.get("low"), apart.get("high")
         is_apart = low is not None and not low <= 0 <= high
         shown[("better_than" if high < 0 else "worse_than") if is_apart else "not_shown"].append(name)
     return shown
 
 
-def _losses(calls: Sequence[Array], data: LabelledScores, criterion: Criterion, resamples: Resamples) -> Json:
+def _losses(calls: Sequence[Array], data: LabelledScores, resamples: Resamples) -> Json:
     """Of one row of calls its loss and the share called wrongly; of two the difference of their losses, paired in
     every resample. On what all can tell, each with its interval over clusters."""
     there = ~np.isnan(np.stack(calls)).any(axis=0)
@@ -344,8 +326,10 @@ def _losses(calls: Sequence[Array], data: LabelledScores, criterion: Criterion, 
     tables = [cluster_sums(counts_of(c[there] > 0, data.labels[there]), len(names), numbers) for c in calls]
 
     def metric(weights: Array) -> Array:
-        losses = [loss_of(weights @ table, criterion) for table in tables]
-        more = loss_of(weights @ tables[0], "error") if len(losses) == 1 else losses[0] - losses[1]
+        drawn = [weights @ table for table in tables]
+        losses = [loss_of(counts) for counts in drawn]
+        wrong = ratio(drawn[0][:, 1] + drawn[0][:, 2], drawn[0].sum(axis=1))
+        more = wrong if len(losses) == 1 else losses[0] - losses[1]
         return np.stack([losses[0], more], axis=1)
 
     found = [e.of_clusters(len(names)).to_json() for e in resamples.estimate(len(names), metric, n=int(there.sum()))]

@@ -13,9 +13,7 @@ from eirene.eval.calibration import Calibration, Fitted, Weighed, read_calibrati
 PART = Fitted(
     inputs=(Weighed(detector="rouge", weight=2.0, centre=-1.0),), intercept=0.5, threshold=-0.25, answers=60, errors=20
 )
-FOUND = Calibration(
-    criterion="balanced", seed=3, folds=5, data="d" * 16, detectors={"rouge": "v"}, errors={"hallucination": PART}
-)
+FOUND = Calibration(seed=3, folds=5, data="d" * 16, detectors={"rouge": "v"}, errors={"hallucination": PART})
 
 
 def written(path: Path, **changed: object) -> str:

@@ -42,9 +42,7 @@ def weighed(name: str, weight: float, unscored: float | None = None) -> Weighed:
 FITTED = Fitted(
     inputs=(weighed("a", 1.0), weighed("b", 2.0, unscored=3.0)), intercept=0.0, threshold=1.0, answers=60, errors=20
 )
-CALIBRATION = Calibration(
-    criterion="error", seed=0, folds=5, data="x", detectors={"a": "1", "b": "1"}, errors={"hallucination": FITTED}
-)
+CALIBRATION = Calibration(seed=0, folds=5, data="x", detectors={"a": "1", "b": "1"}, errors={"hallucination": FITTED})
 HALF = Scores(hallucination=0.5, coverage=0.2, sentences=(SentenceScore(n=1, hallucination=0.5),))
 
 
