@@ -1,4 +1,4 @@
-"""Evaluates a critic over labelled answers: its critiques, its findings, and what its edits gain."""
+"""Evaluates a critic over labelled answers: its critiques and its findings."""
 
 from __future__ import annotations
 
@@ -15,20 +15,16 @@ from eirene.agent.settings import Settings
 from eirene.agent.state import Parts
 from eirene.core.critique import Critique, Finding, Sample, findings_in
 from eirene.core.errors import PERMANENT_ERRORS, EireneError, FormError, InputError
-from eirene.core.findings.edits import apply_findings
 from eirene.core.findings.tagged_reply import findings_in_reply
-from eirene.core.scores import Unscored
 from eirene.core.signature import digest, settings_changed, signature
 from eirene.core.usage import Meter, Usage
 from eirene.core.validation import FrozenModel
 from eirene.data import open_source
 from eirene.data.json_rows import Row
-from eirene.eval.base import Detector, case_of
 from eirene.eval.datasets.annotated import Annotated
 from eirene.eval.datasets.base import FeedbackCase
 from eirene.eval.metrics.feedback import FeedbackRow, scored_row
 from eirene.eval.metrics.findings import CaseFindings
-from eirene.eval.scoring import Scorer, in_order
 from eirene.feedback_model.vote import VoteResult
 
 
@@ -110,37 +106,12 @@ def _key(case: Annotated | FeedbackCase, line: str, *labels: object) -> str:
     return digest([case.item.model_dump(mode="json"), cut, list(labels), line])[:24]
 
 
-async def ameasure_gain(found: Sequence[CaseFindings], detectors: Sequence[Detector]) -> list[CaseFindings]:
-    """The same with each detector's error score of the answer less that of the answer after its findings' edits."""
-    scorer = Scorer(detectors)
-
-    async def one(one: CaseFindings) -> Mapping[str, float | None]:
-        if one.findings is None:
-            return {}
-        answer = one.case.item.answer
-        edited = apply_findings(answer, one.findings).text
-        if edited == answer:
-            return {d.name: 0.0 for d in detectors}
-        before = await scorer.score(case_of(one.case.item))
-        after = await scorer.score(case_of(one.case.item, answer=edited))
-        return {name: _less(before[name].scores.hallucination, after[name].scores.hallucination) for name in before}
-
-    gains = [gain async for _, gain in in_order(found, one, workers=4)]
-    return [CaseFindings(f.case, f.findings, f.unscored, gain) for f, gain in zip(found, gains, strict=True)]
-
-
 def found_by(cases: Sequence[Annotated], made: Sequence[CriticRow | Prediction]) -> list[CaseFindings]:
     """Rows of a critic, or predictions of a file, beside the cases that they are of."""
     return [
         CaseFindings(case, one.findings, one.why if isinstance(one, CriticRow) else one.unscored)
         for case, one in zip(cases, made, strict=True)
     ]
-
-
-def _less(before: float | Unscored, after: float | Unscored) -> float | None:
-    if isinstance(before, Unscored) or isinstance(after, Unscored):
-        return None
-    return before - after
 
 
 @dataclass(frozen=True, slots=True)

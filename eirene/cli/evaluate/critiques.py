@@ -66,7 +66,6 @@ Predictions = Annotated[
     str | None,
     typer.Option(metavar="FILE", help="Findings made before, by id: tagged texts, findings, critiques or records."),
 ]
-Gain = Annotated[str, typer.Option(help="Detectors that measure the edits' gain, comma-separated (default: none).")]
 
 
 @with_groups()
@@ -76,7 +75,6 @@ def critic(
     predictions: Predictions = None,
     models: BackendFlags,
     loop: Annotated[LoopFlags, Only("critic", "samples", "stop", "seed", "min_consistency", "evidence")],
-    gain: Gain = "",
     rows: RowFlags,
     selection: SelectionFlags,
     draws: flags.Draws = 2000,
@@ -84,18 +82,13 @@ def critic(
     config: flags.Config = None,
 ) -> None:
     """Measure findings by kind, sentence and character against annotations, with intervals over questions."""
-    import asyncio
-
     with output():
-        from eirene.agent.experiments.critic import ameasure_gain, arun_critic, found_by, read_predictions
+        from eirene.agent.experiments.critic import arun_critic, found_by, read_predictions
         from eirene.eval.datasets.annotated import read_annotated
         from eirene.eval.metrics.bootstrap import Resamples
         from eirene.eval.metrics.findings import findings_report
-        from eirene.eval.registry import build_detectors, parse_names
-        from eirene.eval.resources import Resources
 
         Resamples(draws=draws)  # says what is wrong before anything is spent
-        detectors = build_detectors(parse_names(gain), Resources(seed=loop.seed)) if gain else ()
         annotated = read_annotated(data)
         cases = chosen_of(annotated.cases, selection.selection())
         if predictions is not None:
@@ -105,8 +98,6 @@ def critic(
         else:
             settings = loop.settings()
             found = found_by(cases, rows.make(arun_critic, cases, models.parts(), settings=settings))
-        if detectors:
-            found = asyncio.run(ameasure_gain(found, detectors))
         report = findings_report(found, annotated.taxonomy, draws=draws, seed=loop.seed)
         report |= {"left_out": dict(annotated.left_out), "by": predictions or f"{models.backend}, critic {loop.critic}"}
         show_or_json(report, lambda: _show_findings(report, annotated), as_json=as_json)
@@ -182,10 +173,6 @@ def _show_findings(report: Json, annotated: AnnotatedSet) -> None:
         mean = report[level]["mean_f1"]
         rows.append((f"mean of {mean['kinds']}", ["", "", "", "", cell(mean)]))
         print_table(("marked", "found", "P", "R", "F1 [95 %]"), rows, title=f"By {level}")
-    for name, row in report.get("gain", {}).items():
-        screen.print(
-            f"gain by {name}: {cell(row)}; better {row['better']}, worse {row['worse']}, not measured {row['without']}"
-        )
 
 
 FeedbackData = Annotated[

@@ -1,4 +1,4 @@
-"""Metrics of findings against annotations: precision, recall and F1 per kind, binary and by span; edit gain.
+"""Metrics of findings against annotations: precision, recall and F1 per kind, binary and by span.
 
 FAVA, section 3.2. The paper's equation 1 as printed counts every sentence on which prediction and annotation agree,
 also where both see nothing, in the numerator; true positives are meant, and only they give values of at most 1.
@@ -11,7 +11,7 @@ Sentences of prediction and annotation are the same pieces of the same text, so 
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -21,10 +21,8 @@ from eirene.core.critique import Finding
 from eirene.eval.datasets.annotated import Annotated, Taxonomy
 from eirene.eval.metrics.bootstrap import (
     Array,
-    Estimate,
     Metric,
     Resamples,
-    cluster_means,
     cluster_sums,
     clusters_of,
     ratio,
@@ -34,16 +32,11 @@ from eirene.text.sentences import Sentence
 
 @dataclass(frozen=True, slots=True)
 class CaseFindings:
-    """What was found in an annotated answer: the findings, or why there is no usable critique.
-
-    `gain` has for each detector its error score before less that after the edits, or None where it gave none: with
-    f = 1 - error this is f(after) - f(before), in [-1, 1], above 0 where the edits helped.
-    """
+    """What was found in an annotated answer: the findings, or why there is no usable critique."""
 
     case: Annotated
     findings: tuple[Finding, ...] | None
     unscored: str | None = None
-    gain: Mapping[str, float | None] | None = None
 
 
 def findings_report(
@@ -72,7 +65,6 @@ def findings_report(
         for level in ("sentences", "characters"):  # [clusters, classes, 4]
             summed = cluster_sums(np.stack([getattr(one, level) for one in counts]), size, numbers)
             report[level] = _level(summed, taxonomy, resamples)
-        report["gain"] = _gains(scored, resamples)
     return report
 
 
@@ -113,23 +105,6 @@ def _measures(counts: Counts) -> Metric:
         return np.concatenate([ratio(hits, hits + alarms), ratio(hits, hits + misses), f1, mean[:, None]], axis=1)
 
     return metric
-
-
-def _gains(scored: Sequence[CaseFindings], resamples: Resamples) -> dict[str, Any]:
-    """The mean gain of each detector over the answers that it scored before and after."""
-    names = dict.fromkeys(name for one in scored for name in one.gain or {})
-    report: dict[str, Any] = {}
-    for name in names:
-        values = np.array([(one.gain or {}).get(name) for one in scored], dtype=np.float64)
-        there = ~np.isnan(values)
-        size, mean = cluster_means(values, [one.case.cluster for one in scored])
-        (estimate,) = resamples.estimate(size, mean) if there.any() else [Estimate(None)]
-        report[name] = {
-            **replace(estimate, n=int(there.sum())).of_clusters(size).to_json(),
-            "better": int((values[there] > 0).sum()), "worse": int((values[there] < 0).sum()),
-            "without": int((~there).sum()),
-        }  # fmt: skip
-    return report
 
 
 ANY = "any"

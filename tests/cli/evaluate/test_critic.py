@@ -9,7 +9,7 @@ from typing import Any, cast
 
 import pytest
 
-from eirene.agent.experiments.critic import ameasure_gain, arun_critic, found_by
+from eirene.agent.experiments.critic import arun_critic
 from eirene.agent.settings import Settings
 from eirene.agent.state import Parts
 from eirene.core.critique import Finding, Sample
@@ -17,7 +17,6 @@ from eirene.core.errors import AuthError, BackendError, InputError, UnreachableE
 from eirene.core.records import Item
 from eirene.core.usage import Meter, Usage
 from eirene.eval.datasets.annotated import Annotated
-from eirene.eval.detectors.rouge import RougeDetector
 from eirene.feedback_model.base import FeedbackRequest
 from tests.cli.run import Run, assert_error, write
 
@@ -32,18 +31,16 @@ TAGGED = [
 ]
 
 
-def test_tagged_predictions_are_measured_with_their_gain(run: Run, tmp_path: Path) -> None:
-    """A file that says what the annotators said has an F1 of 1 and a gain; the same command gives the same figures."""
+def test_tagged_predictions_are_measured(run: Run, tmp_path: Path) -> None:
+    """A file that says what the annotators said has an F1 of 1; the same command gives the same figures."""
     data = write(tmp_path / "data.jsonl", *TAGGED)
     said = write(tmp_path / "said.jsonl", *({"id": r["id"], "tagged": r["annotated"]} for r in TAGGED))
-    command = ("evaluate", "critic", data, "--predictions", said, "--gain", "rouge", "--draws", "50")
+    command = ("evaluate", "critic", data, "--predictions", said, "--draws", "50")
     result = run(*command, "--json")
     assert result.code == 0, result
     report = json.loads(result.out)
     assert report["sentences"]["entity"]["f1"]["value"] == 1.0
     assert report["sentences"]["mean_f1"]["kinds"] == 1
-    assert report["gain"]["rouge"]["value"] > 0
-    assert (report["gain"]["rouge"]["better"], report["gain"]["rouge"]["worse"]) == (1, 0)
     assert run(*command, "--json").out == result.out
     shown = run(*command).out
     assert "any (binary)" in shown
@@ -134,16 +131,6 @@ async def test_what_every_answer_would_meet_ends_the_run(tmp_path: Path) -> None
     other.write_text('{"key": "k"}\n', encoding="utf-8")
     with pytest.raises(InputError, match="rows of a critic"):
         await arun_critic([case("a")], parts(ByWord()), settings=SETTINGS, journal=other)
-
-
-async def test_gain_is_the_error_before_less_the_error_after() -> None:
-    """An edit that puts the given word in gains what the detector's error falls by; without edits it is 0."""
-    cases = [case("a")]
-    rows = await arun_critic(cases, parts(ByWord()), settings=SETTINGS)
-    (edited,) = await ameasure_gain(found_by(cases, rows), [RougeDetector()])
-    assert edited.gain == {"rouge": 1.0}  # "bad" is the only content word, and is not given; "good" is
-    kept = await ameasure_gain([type(edited)(cases[0], ())], [RougeDetector()])
-    assert kept[0].gain == {"rouge": 0.0}
 
 
 def test_the_critic_of_hallucinations_is_measured(run: Run, tmp_path: Path) -> None:

@@ -78,18 +78,6 @@ def test_answers_without_a_critique_are_in_no_figure() -> None:
     assert whole["sentences"]["entity"]["of"] == 5
 
 
-def test_gain_is_a_mean_over_what_was_scored_twice() -> None:
-    """A detector's gain leaves out the answers that it could not score, and says how many."""
-    rows = [
-        CaseFindings(case(cluster="a"), (), gain={"d": 0.5}),
-        CaseFindings(case(cluster="b"), (), gain={"d": -0.1}),
-        CaseFindings(case(cluster="c"), (), gain={"d": None}),
-    ]
-    gain = findings_report(rows, FAVA, draws=50)["gain"]["d"]
-    assert gain["value"] == pytest.approx(0.2)
-    assert (gain["n"], gain["better"], gain["worse"], gain["without"]) == (2, 1, 1, 1)
-
-
 def test_one_cluster_has_no_interval() -> None:
     """Rows of a single question give a figure without an interval."""
     assert "low" not in report(GOLD, PREDICTED)["sentences"]["any"]["f1"]
