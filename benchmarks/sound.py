@@ -22,7 +22,7 @@ from eirene.agent.backends import resolve_backend
 from eirene.agent.loop import Loop
 from eirene.agent.run import refine
 from eirene.core.critique import TaggedSentence
-from eirene.core.records import Item, Record
+from eirene.core.records import WITHOUT_FAULT, Item, Record
 from eirene.testing.parts import ScriptedRefiner
 from eirene.text.sentences import split_sentences
 from eirene.verification.verify import verify
@@ -72,7 +72,7 @@ def of_thinking(row: Row, record: Record) -> Judged:
 
 def of_nothing_checked(row: Row, record: Record) -> Judged:
     """An answer without a claim is not called complete."""
-    return {"not called complete": record.status != "complete", "unchanged": record.answer == row["answer"]}
+    return {"not called complete": record.status not in WITHOUT_FAULT, "unchanged": record.answer == row["answer"]}
 
 
 def of_contradicted(row: Row, record: Record) -> Judged:

@@ -6,7 +6,7 @@ Examples:
     >>> import eirene
     >>> item = eirene.Item(question="Is homework useful?", answer="It depends on the child.")
     >>> eirene.refine(item).status  # nothing to compare with, so nothing is claimed
-    'abstained'
+    'not_checked'
 """
 
 from __future__ import annotations

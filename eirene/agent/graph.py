@@ -158,7 +158,7 @@ def initial_state(item: Item | Mapping[str, Any], seed: int) -> dict[str, Any]:
         "original_scores": {},
         "rounds": Overwrite([]),
         "usage": Overwrite({}),
-        "status": "abstained" if nothing else "",
+        "status": "not_checked" if nothing else "",
         "why": NOTHING_ELSE if nothing else "",
         "error": None,
     }

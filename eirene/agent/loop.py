@@ -15,8 +15,9 @@ from langgraph.checkpoint.base import BaseCheckpointSaver, Checkpoint, Checkpoin
 from langgraph.types import Command, Durability, StreamMode
 
 from eirene.agent.critics import critique_from_notes
+from eirene.agent.ending import late_state
 from eirene.agent.graph import Graph, compile_graph, initial_state
-from eirene.agent.record import RowHash, failed_record, late_state, make_record
+from eirene.agent.record import RowHash, failed_record, make_record
 from eirene.agent.settings import Settings
 from eirene.agent.spans import run_span
 from eirene.agent.state import Event, Json, Parts, State
@@ -53,7 +54,7 @@ class Loop:
         >>> import eirene
         >>> loop = eirene.Loop(eirene.resolve_backend("embedded"), eirene.Settings(samples=4))
         >>> loop.run({"question": "Is homework useful?", "answer": "It depends."}).status
-        'abstained'
+        'not_checked'
     """
 
     def __init__(

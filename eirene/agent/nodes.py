@@ -16,9 +16,9 @@ from langgraph.errors import GraphBubbleUp
 
 from eirene.agent.attempt import Attempt
 from eirene.agent.critics import criticise, critics_of, critique_from_notes, critique_scope, readout_of, selected
+from eirene.agent.ending import failure, unchanged, without_critique, without_fault
 from eirene.agent.evidence import dumped_evidence, feedback_seed, with_room
-from eirene.agent.record import failure
-from eirene.agent.rejections import describe_undone, rejections, undone_before, why_kept
+from eirene.agent.rejections import describe_undone, rejections, undone_before
 from eirene.agent.rescoring import Rescoring
 from eirene.agent.settings import Settings
 from eirene.agent.spans import step_span, tell_step
@@ -30,7 +30,6 @@ from eirene.agent.state import (
     State,
     best_text,
     dump_scores,
-    ended,
     item_of,
     load_critique,
     load_scores,
@@ -168,7 +167,7 @@ class Nodes:
             )
             if selection.critique is None:
                 self.emit(state, "select_critique", "critique", text=f"abstained: {selection.abstained}")
-                return ended(state, "abstained", selection.abstained or "no usable critique")
+                return without_critique(state, selection.abstained)
             critique = selection.critique
         scope = critique_scope(critique, item_of(state), self.parts, self.settings)
         critique = critique.model_copy(update={"unchecked": scope.unchecked})
@@ -177,7 +176,7 @@ class Nodes:
         self.emit(state, "select_critique", "critique", text=text)
         changes: Json = {"critique": critique.model_dump(mode="json")}
         if critique.is_complete:
-            changes |= ended(state, "complete", str(scope))
+            changes |= without_fault(state, scope)
         return changes
 
     async def refine(self, state: State, meter: Meter) -> Json:
@@ -203,7 +202,7 @@ class Nodes:
         except UnusableReplyError as error:  # cut off or filtered: this round is lost, not the run
             return Attempt(candidate=error.reply or "", unusable=str(error)).in_state()
         except UnsupportedLanguageError as error:
-            return ended(state, "abstained", str(error))
+            return unchanged(state, Attempt(), str(error))
         return {"evidence": dumped_evidence(evidence), **attempt.in_state(waiting)}
 
     async def check(self, state: State, meter: Meter) -> Json:
@@ -345,4 +344,4 @@ class Nodes:
         is_content = self.settings.mode not in CRITIQUED_MODES and is_unchanged
         if round_ < self.settings.max_rounds and in_a_row <= self.settings.patience and not is_content:
             return {"rejected_in_a_row": in_a_row, "round": round_ + 1}
-        return {"rejected_in_a_row": in_a_row, **ended(state, "kept", why_kept(state, attempt, verdict.why))}
+        return {"rejected_in_a_row": in_a_row, **unchanged(state, attempt, verdict.why)}

@@ -1,20 +1,18 @@
-"""The record of a run: its rounds, its status and reason, its signature, and the row hash that a resume looks up."""
+"""The record of a run: its rounds, its signature, and the row hash that a resume looks up."""
 
 from __future__ import annotations
 
 import hashlib
 from typing import Any, cast
 
-from langgraph.types import Overwrite
-
-from eirene.agent.attempt import Attempt
 from eirene.agent.critics import readout_of
+from eirene.agent.ending import FAILED, failed_with
 from eirene.agent.findings import with_findings
 from eirene.agent.settings import Settings
-from eirene.agent.state import Json, Parts, State, load_scores
+from eirene.agent.state import Parts, State, load_scores
 from eirene.agent.thinking import with_thinking
 from eirene.agent.tries import form_of
-from eirene.core.errors import EireneError, InputError
+from eirene.core.errors import InputError
 from eirene.core.records import (
     VOTED_MODES,
     BeforeAfter,
@@ -30,8 +28,6 @@ from eirene.core.usage import Usage
 from eirene.gate.checks.registry import CHECKS, VERSION
 from eirene.prompts.history import history_version
 from eirene.text.unicode import mend_surrogates
-
-_FAILED = "failed, the original stands"
 
 
 def make_record(state: State, *, parts: Parts, settings: Settings) -> Record:
@@ -164,32 +160,9 @@ class RowHash:
         return hashlib.sha256(text.encode("utf-8")).hexdigest()[:16]
 
 
-def failure(state: State, error: Exception) -> Json:
-    """The update that ends a run at an error: the reason, and the round that was under way, if there was one."""
-    kind = error.kind if isinstance(error, EireneError) else type(error).__name__
-    failed = _failed(kind, str(error) or "no message")
-    attempt = Attempt.of(state)
-    if not state.get("samples") and attempt.candidate is None:
-        return failed
-    # Something was drawn or written that no round of the record holds yet.
-    return {**failed, **attempt.model_copy(update={"scores": {}}).as_round(state, decision="reject", why=failed["why"])}
-
-
-def late_state(state: State, deadline_s: float) -> State:
-    """The state as that of a run whose time is up: failed, with the original answer."""
-    # A graph's input has LangGraph's mark around what must not be added to an earlier run's.
-    reached = {key: value.value if isinstance(value, Overwrite) else value for key, value in state.items()}
-    failed = _failed("Deadline", f"the item took longer than deadline_s = {deadline_s:g}")
-    return cast(State, {**reached, **failed})
-
-
 def failed_record(item: Item, error: Exception, *, parts: Parts, settings: Settings) -> Record:
     """The record of an item that could not be run, and the error, whatever it is."""
     kind, message = type(error).__name__, mend_surrogates(str(error)) or "no message"
-    failed = {**_failed(kind, message), "why": f"{_FAILED}: {kind}: {message}"}
+    failed = {**failed_with(kind, message), "why": f"{FAILED}: {kind}: {message}"}
     state = {"item": item.model_dump(mode="json"), "seed": settings.seed, **failed}
     return make_record(cast(State, state), parts=parts, settings=settings)
-
-
-def _failed(kind: str, message: str) -> Json:
-    return {"status": "failed", "why": f"{_FAILED}: {message}", "error": {"kind": kind, "message": message}}

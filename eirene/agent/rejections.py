@@ -1,16 +1,13 @@
-"""Rejections: what a refiner, and the record, are told of rewrites that the gate turned down, and of edits undone."""
+"""Rejections: what a refiner is told of rewrites that the gate turned down, and of edits undone."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence, Set
 
-from eirene.agent.attempt import Attempt
-from eirene.agent.state import State, best_text, item_of, load_critique, load_scores
-from eirene.core.critique import Critique
+from eirene.agent.state import State, item_of, load_critique, load_scores
 from eirene.core.grounding import Grounding, grounding_for
 from eirene.core.records import Drawn, EditDecision
 from eirene.core.scores import ArgumentScore, Scores, number
-from eirene.gate import unusable
 from eirene.gate.compared_edits import COMPARISON
 from eirene.refiners.base import Rejection
 from eirene.text.quoting import quoted
@@ -48,7 +45,6 @@ FAULTY = 0.5
 
 _MOST_NAMED = 6
 _LONGEST = 200
-_LONGEST_REASON = 160
 _OF_SENTENCES = {"arrangement": "stands under the wrong side, or is said twice"}
 _OF_ARGUMENTS = {"kept": "no longer said", "asked": "still not answered"}  # the groups that a critique gives
 
@@ -119,39 +115,3 @@ def _sentences(scores: Mapping[str, Scores], candidate: str) -> Iterator[tuple[s
 
 def _quoted(text: str) -> str:
     return quoted(text, _LONGEST)
-
-
-def why_kept(state: State, attempt: Attempt, last: str) -> str:
-    """Why the text stands: the gate's reason against the last rewrite, or that nothing could be corrected, and what.
-
-    `last` is the gate's word on the attempt that ends the run. A reply that is no rewrite is told from one that failed.
-    """
-    reasons = list(_against_rewrites(state, attempt, last))
-    if reasons:
-        then = "" if reasons[-1] == last else f"; then {last}"
-        return f"no rewrite passed the gate: {reasons[-1]}{then}"
-    critique = load_critique(state)
-    if critique is None or critique.is_complete:
-        return f"nothing was rewritten: {last}"
-    return f"nothing could be corrected: {_found(critique)}; {last}"
-
-
-def _against_rewrites(state: State, attempt: Attempt, last: str) -> Iterator[str]:
-    """The gate's reasons against the rewrites of the text as it stands, oldest first."""
-    rounds = state.get("rounds", [])
-    accepted = [n for n, round_ in enumerate(rounds, start=1) if round_["decision"] == "accept"]
-    tried = [(r.get("written") or r["candidate"], r["why"]) for r in rounds[accepted[-1] if accepted else 0 :]]
-    texts = {"answer": item_of(state).answer, "best": best_text(state)}
-    rejected: list[str] = []
-    for candidate, why in [*tried, (attempt.written or attempt.candidate, last)]:
-        if candidate is not None and unusable(candidate, rejected=rejected, **texts) is None:
-            rejected.append(candidate)
-            yield why
-
-
-def _found(critique: Critique) -> str:
-    faulty, total = critique.incomplete, len(critique.sentences)
-    reason = " ".join((faulty[0].reason or "").split()).rstrip(".")
-    reason = reason if len(reason) <= _LONGEST_REASON else reason[:_LONGEST_REASON].rsplit(" ", 1)[0] + " ..."
-    counted = f"{len(faulty)} of {total} sentence{'' if total == 1 else 's'}"
-    return f"in {counted} a fault was found ({'' if len(faulty) == 1 else 'the first: '}{reason})"

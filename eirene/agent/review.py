@@ -9,15 +9,15 @@ from __future__ import annotations
 from langgraph.types import interrupt
 
 from eirene.agent.critics import blank_critique
+from eirene.agent.ending import ended, stopped
 from eirene.agent.nodes import Step
 from eirene.agent.settings import Settings
-from eirene.agent.state import Json, State, best_text, ended, item_of, load_critique, load_samples
+from eirene.agent.state import Json, State, best_text, item_of, load_critique, load_samples
 from eirene.core.critique import Critique, Review, TaggedSentence, parse_review
 from eirene.core.errors import InputError
 from eirene.core.usage import Meter
 from eirene.text.sentences import split_sentences
 
-STOPPED = "a person stopped before the rewriting, so the text stands as it was"
 NOTHING_INCOMPLETE = "a person found nothing incomplete, so nothing was rewritten"
 
 
@@ -131,7 +131,7 @@ def _complete(sentence: TaggedSentence) -> TaggedSentence:
 
 def _changes(state: State, review: Review, edited: Critique) -> Json:
     if review.action == "stop":
-        return {**_kept(state, edited), **ended(state, "kept", STOPPED)}
+        return {**_kept(state, edited), **stopped(state, edited)}
     if state.get("status") and review.action == "go on" and not review.has_edits:
         # Nothing was selected, or nothing was incomplete, and the person leaves it at that.
         return _kept(state, edited)

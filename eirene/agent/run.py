@@ -157,7 +157,7 @@ async def arefine(item: Item | Mapping[str, Any] | None = None, **keywords: Unpa
         >>> import asyncio, eirene
         >>> item = {"question": "Is homework useful?", "answer": "It depends."}
         >>> asyncio.run(eirene.arefine(item, samples=4)).status
-        'abstained'
+        'not_checked'
     """
     loop, row, how = _prepared(item, **keywords)
     return await loop.arun(row, **how)

@@ -118,13 +118,6 @@ def best_text(state: State) -> str:
     return str(state["item"]["answer"]) if best is None else best
 
 
-def ended(state: State, status: str, why: str) -> Json:
-    """The status at the end; what was accepted in an earlier round stays accepted."""
-    if any(r["decision"] == "accept" for r in state.get("rounds", [])):
-        return {"status": "accepted", "why": f"an earlier round's rewrite stands; then {why}"}
-    return {"status": status, "why": why}
-
-
 def load_critique(state: State) -> Critique | None:
     """The selected critique of the current text, if there is one."""
     data = state.get("critique")

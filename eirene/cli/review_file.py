@@ -14,7 +14,7 @@ from typing import Any, NamedTuple
 
 from eirene.core.critique import Critique, FeedbackNote, Review, TaggedSentence
 from eirene.core.errors import InputError
-from eirene.core.records import Item
+from eirene.core.records import WITHOUT_FAULT, Item
 from eirene.views.facts import visible
 from eirene.views.faults import verdict_of
 
@@ -109,7 +109,7 @@ def _why(asked: Mapping[str, Any], critique: Critique) -> str:
         return "The answer has not been rewritten yet. You can change the critique first."
     if asked["mode"] == "human":
         return "Nobody has judged these sentences yet. Give a reason for each that lacks something."
-    if otherwise == "complete":
+    if otherwise in WITHOUT_FAULT:
         but = "" if critique.unchecked is None else f" {_sentence_case(critique.unchecked)} was not checked."
         return f"Nothing was found incomplete.{but} If something is, name it; else nothing will be rewritten."
     why = "No usable critique: " + asked["why"] if otherwise == "abstained" else _sentence_case(asked["why"])

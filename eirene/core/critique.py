@@ -14,7 +14,7 @@ from pydantic import ConfigDict, Field, model_validator
 
 from eirene.core.errors import FormError, InputError
 from eirene.core.loop_settings import StopRule
-from eirene.core.validation import FrozenModel, described, is_none, validated
+from eirene.core.validation import FrozenModel, described, is_empty, is_none, validated
 from eirene.text.unicode import Text
 
 Action = Literal["go on", "all complete", "stop", "save"]
@@ -133,10 +133,6 @@ def findings_in(entries: object) -> tuple[Finding, ...]:
     return tuple(found)
 
 
-def _is_empty(value: object) -> bool:
-    return value == ()
-
-
 class TaggedSentence(FrozenModel):
     """One sentence of the answer with its tag."""
 
@@ -176,12 +172,14 @@ class Sample(FrozenModel):
     """A reason for each sentence, null where it is Complete."""
     findings: tuple[Finding, ...] = ()
     """Faults with a place, from critics that give one."""
-    unusable: tuple[FeedbackNote, ...] = Field(default=(), exclude_if=_is_empty)
+    unusable: tuple[FeedbackNote, ...] = Field(default=(), exclude_if=is_empty)
     """Sentences whose tag does not count, each with the cause: what is wrong with its reason."""
-    chances: tuple[Chance, ...] = Field(default=(), exclude_if=_is_empty)
+    chances: tuple[Chance, ...] = Field(default=(), exclude_if=is_empty)
     """The model's probability that a sentence is Incomplete, for each, where tags were read from these."""
     invalid: str | None = None
     """Why the reply could not be read; null for a valid sample."""
+    not_checked: bool = Field(default=False, exclude_if=is_empty)
+    """Whether there was nothing that the critic could check; `invalid` says why."""
     critic: CriticKind | None = Field(default=None, exclude_if=is_none)
     """Which critic drew it; null for that of completeness."""
 

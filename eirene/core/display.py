@@ -30,7 +30,7 @@ class Displayed:
         >>> import eirene
         >>> record = eirene.refine(id="7", question="Is homework useful?", answer="It depends.")
         >>> record
-        Record(id='7', status='abstained', answer='It depends.')
+        Record(id='7', status='not_checked', answer='It depends.')
     """
 
     views: ClassVar[RecordViews]

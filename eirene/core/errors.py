@@ -8,7 +8,7 @@ EireneError
 ├── EncoderError          the encoder's files are missing, damaged or of the wrong kind
 ├── TrainingStoppedError  a training was asked to stop; a checkpoint is on disk; exit code 130
 ├── WorkerError           a worker process of a batch ended by itself
-├── UnsupportedLanguageError  a part reads another language than the text's; the run ends abstained
+├── UnsupportedLanguageError  a part reads another language than the text's; nothing is rewritten
 ├── NoTopicError          no topic of a knowledge base fits what was asked; exit code 1
 └── BackendError          a model could not be reached or did not answer usefully
     ├── AuthError              the key is missing, wrong or not allowed (401, 403); never retried

@@ -42,9 +42,8 @@ class Grounding:
 
 
 def lacks_grounding(record: Record) -> bool:
-    """Whether a run abstained because its item had no given text: its critics say so in every sample."""
-    samples = record.rounds[-1].samples if record.status == "abstained" and record.rounds else ()
-    return bool(samples) and all(sample.invalid == NOTHING_GIVEN for sample in samples)
+    """Whether nothing was checked because the item had no given text."""
+    return record.status == "not_checked" and record.why == NOTHING_GIVEN
 
 
 def given_texts(item: Item) -> tuple[str, ...]:

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping, Sequence
-from typing import TYPE_CHECKING, Annotated, Any, Literal, Self
+from typing import TYPE_CHECKING, Annotated, Any, Literal, Self, get_args
 
 from pydantic import AfterValidator, BeforeValidator, ConfigDict, Field, JsonValue, model_validator
 
@@ -21,13 +21,16 @@ from eirene.core.history import History, HistoryTurn, query_in_place
 from eirene.core.scores import PairJudgement, Scores
 from eirene.core.signature import digest
 from eirene.core.usage import Usage
-from eirene.core.validation import CheckedModel, FrozenModel, described, is_none, validated
+from eirene.core.validation import CheckedModel, FrozenModel, described, is_empty, is_none, validated
 from eirene.core.verification import NumberedEvidence, Probability
 from eirene.text.unicode import LONE_SURROGATE, Text
 
 Mode = loop_settings.Mode
 MODES = loop_settings.MODES
-Status = Literal["accepted", "complete", "kept", "abstained", "failed"]
+Status = Literal["accepted", "complete", "no_fault_found", "flagged", "kept", "not_checked", "abstained", "failed"]
+STATUSES: tuple[Status, ...] = get_args(Status)
+WITHOUT_FAULT: frozenset[Status] = frozenset({"complete", "no_fault_found"})
+"""Statuses of an answer in which nothing was found; `complete` where nothing was left unchecked."""
 VOTED_MODES: frozenset[Mode] = frozenset({"fine-grained", "edit"})
 """Modes in which critics are sampled and voted on."""
 CRITIQUED_MODES: frozenset[Mode] = VOTED_MODES | {"human"}
@@ -166,10 +169,6 @@ class EditDecision(FrozenModel):
     """The reason, in words."""
 
 
-def _is_empty(value: object) -> bool:
-    return value == ()
-
-
 class Change(FrozenModel):
     """One change of a patch, by which a model rewrites an answer."""
 
@@ -198,11 +197,11 @@ class Drawn(FrozenModel):
     """The seed that it was drawn with; those of one request are told apart by `n`."""
     temperature: float | None
     """The temperature."""
-    changes: tuple[Change, ...] = Field(default=(), exclude_if=_is_empty)
+    changes: tuple[Change, ...] = Field(default=(), exclude_if=is_empty)
     """The patch's changes that were made."""
-    refused: tuple[str, ...] = Field(default=(), exclude_if=_is_empty)
+    refused: tuple[str, ...] = Field(default=(), exclude_if=is_empty)
     """Changes of the patch that were not, each with the reason."""
-    passed_over: tuple[str, ...] = Field(default=(), exclude_if=_is_empty)
+    passed_over: tuple[str, ...] = Field(default=(), exclude_if=is_empty)
     """Rewrites of the same round in whose place it was taken, each with the reason."""
 
 
@@ -239,9 +238,9 @@ class Round(FrozenModel):
     """What the refiner wrote, where that is another text than `candidate`."""
     drawn: Drawn | None = Field(default=None, exclude_if=is_none)
     """How a model drew the rewrite."""
-    edits: tuple[EditDecision, ...] = Field(default=(), exclude_if=_is_empty)
+    edits: tuple[EditDecision, ...] = Field(default=(), exclude_if=is_empty)
     """Every edit, with the gate's decision on it."""
-    mended: tuple[str, ...] = Field(default=(), exclude_if=_is_empty)
+    mended: tuple[str, ...] = Field(default=(), exclude_if=is_empty)
     """Faults of the text before that the rewrite took out, as the gate's checks found them."""
     comparison: RewriteComparison | None = Field(default=None, exclude_if=is_none)
     """How likely the rewrite is the better answer, where passages tell."""
@@ -287,7 +286,7 @@ class Record(Displayed, FrozenModel):
     answer: str
     """The text to show: the original, byte for byte, in every status but `accepted`."""
     status: Status
-    """The outcome: a rewrite was accepted, no fault was found, the original was kept, not judged, or an error."""
+    """What happened (docs/concepts/loop.md): a rewrite was accepted, or why the original stands."""
     why: str
     """The reason for the status, in a sentence."""
     mode: Mode

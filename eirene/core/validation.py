@@ -230,3 +230,8 @@ def short_repr(value: object, limit: int = 60) -> str:
 def is_none(value: object) -> bool:
     """For fields that a record leaves out where they hold nothing (`exclude_if`)."""
     return value is None
+
+
+def is_empty(value: object) -> bool:
+    """The same, for lists and marks."""
+    return not value

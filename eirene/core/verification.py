@@ -10,7 +10,7 @@ from typing import Annotated, Literal
 
 from pydantic import Field
 
-from eirene.core.validation import FrozenModel, is_none
+from eirene.core.validation import FrozenModel, is_empty, is_none
 
 ClaimWord = Literal["supported", "unclear", "unsupported", "contradicted", "not checked"]
 Unit = Literal["passage", "argument"]
@@ -76,7 +76,7 @@ class ClaimVerdict(FrozenModel):
     """The sentence of a passage that decides; of an unclear or unsupported one, what comes nearest."""
     why: str | None = None
     """Why it was not checked."""
-    unread: bool = Field(default=False, exclude_if=lambda unread: not unread)
+    unread: bool = Field(default=False, exclude_if=is_empty)
     """Whether it may claim something that was not read: it, or a passage, is in a language that is not."""
 
     @property

@@ -60,12 +60,13 @@ def assert_supported(
 def assert_refined(
     item: Item | Record | Mapping[str, Any] | None = None, *, loop: Loop | None = None, **fields: Any
 ) -> Record:
-    """Asserts that Eirene finds nothing to improve in an answer: the run ends `complete`; returns its record.
+    """Asserts that Eirene finds no fault in an answer: the run ends `complete` or `no_fault_found`; returns its record.
 
-    Fails if the critique names a sentence, whether a rewrite was accepted (`accepted`) or not (`kept`), if the answer
-    was not judged (`abstained`), and if the run failed. Give a row whole or by its fields (`question=`, `answer=`,
-    `context=` or `perspectives=`), or the record of an earlier run. `loop`: that of the fixture `eirene_loop`; without
-    it the embedded models with the default settings. Raises `InputError` for a row that is none.
+    Fails if the critique names a sentence, whether a rewrite was accepted (`accepted`) or not (`kept`, `flagged`), if
+    the answer was not judged (`not_checked`, `abstained`), and if the run failed. Give a row whole or by its fields
+    (`question=`, `answer=`, `context=` or `perspectives=`), or the record of an earlier run. `loop`: that of the
+    fixture `eirene_loop`; without it the embedded models with the default settings. Raises `InputError` for a row that
+    is none.
 
     Examples:
         >>> sides = {"pro": "Wind power is clean.", "con": "Wind turbines kill birds."}
@@ -74,8 +75,10 @@ def assert_refined(
         'complete'
     """
     __tracebackhide__ = True
+    from eirene.core.records import WITHOUT_FAULT
+
     record = _record(item, loop, fields)
-    if record.status != "complete":
+    if record.status not in WITHOUT_FAULT:
         raise AssertionError("\n".join(_findings(record)))
     return record
 
@@ -135,7 +138,7 @@ def _told(claim: ClaimVerdict, risk: str = "") -> Iterator[str]:
 
 
 def _findings(record: Record) -> Iterator[str]:
-    yield f"the answer is not complete: {record.status}: {_line(record.why)}"
+    yield f"the answer does not pass: {record.status}: {_line(record.why)}"
     critique = next((r.critique for r in record.rounds if r.critique is not None), None)
     for sentence in critique.incomplete if critique is not None else ():
         yield f"  {sentence.n}. {sentence.tag}: {_line(sentence.text)}"

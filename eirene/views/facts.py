@@ -25,9 +25,12 @@ ERRORS = ("hallucination", "coverage")
 
 STATUS_WORDS: Mapping[Status, str] = {
     "accepted": "A rewrite passed the gate and is shown.",
-    "complete": "Nothing was rewritten; the original is shown as it was.",
-    "kept": "Nothing was accepted; the original is shown as it was.",
-    "abstained": "The answer was not judged; the original is shown as it was.",
+    "complete": "Nothing was found wrong or missing; the original is shown as it was.",
+    "no_fault_found": "No fault was found, and not all was checked; the original is shown as it was.",
+    "flagged": "A fault was found, and no rewrite was made; the original is shown as it was.",
+    "kept": "A fault may stand, as no rewrite was accepted; the original is shown as it was.",
+    "not_checked": "Nothing was checked; the original is shown as it was.",
+    "abstained": "The critics came to no verdict; the original is shown as it was.",
     "failed": "The run failed; the original is shown as it was.",
 }
 """What is shown. Why is the record's own sentence, which stands beneath."""
@@ -40,7 +43,8 @@ HOW_TO_GIVE = (
 """What a reader at a terminal can change where nothing was given."""
 Tone = Literal["good", "plain", "warn", "bad"]
 TONE: Mapping[Status, Tone] = {
-    "accepted": "good", "complete": "plain", "kept": "warn", "abstained": "plain", "failed": "bad"
+    "accepted": "good", "complete": "plain", "no_fault_found": "plain", "flagged": "warn", "kept": "warn",
+    "not_checked": "plain", "abstained": "plain", "failed": "bad",
 }  # fmt: skip
 """How an outcome is coloured: as a success only where a rewrite passed."""
 

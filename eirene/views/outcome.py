@@ -11,7 +11,7 @@ from dataclasses import dataclass
 
 from eirene.core.critique import TaggedSentence
 from eirene.core.grounding import grounding_for
-from eirene.core.records import Item, Record, Round
+from eirene.core.records import WITHOUT_FAULT, Item, Record, Round, Status
 from eirene.core.scores import Scores
 from eirene.text.quoting import quoted
 from eirene.text.sentences import split_sentences
@@ -28,6 +28,7 @@ _SAID = 0.5
 """Coverage error of an argument under which it counts as said, as the gate has it."""
 _LONGEST = 400
 MOST_CELLS = 100
+_WHY: Mapping[Status, str] = {"not_checked": "not checked", "abstained": "no verdict"}
 _CELL: Mapping[Vote, str] = {"incomplete": "n", "complete": "y", "invalid": "b"}
 
 
@@ -180,7 +181,7 @@ def summary_of(record: Record, lines: Sequence[DiffLine]) -> str:
     if record.status == "failed" and record.error is not None:
         return f"nothing: {record.error.kind}"
     tried = sum(rewrite is not None for rewrite in rewrites(record))
-    why = {"complete": "no fault found", "abstained": "not judged"}.get(record.status, "no rewrite")
+    why = "no fault found" if record.status in WITHOUT_FAULT else _WHY.get(record.status, "no rewrite")
     return f"nothing: {tried} rewrite{'' if tried == 1 else 's'} rejected" if tried else f"nothing: {why}"
 
 

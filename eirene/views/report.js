@@ -246,7 +246,7 @@ function haystack() {
 }
 
 const change = (before, after) => (before === null || after === null ? null : after - before);
-const STATUSES = ["failed", "abstained", "kept", "accepted", "complete"];
+const STATUSES = ["failed", "flagged", "kept", "abstained", "not_checked", "accepted", "no_fault_found", "complete"];
 const KEYS = {
   file: (line, at) => at, question: (line) => line[1].toLowerCase(), status: (line) => STATUSES.indexOf(line[3]),
   changed: (line) => line[5], hallucination: (line) => line[7], coverage: (line) => line[9],

@@ -11,11 +11,11 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import asdict, astuple, dataclass
 from itertools import groupby
 from pathlib import PurePath
-from typing import Any, get_args
+from typing import Any
 
 from markupsafe import Markup
 
-from eirene.core.records import Item, Record, Status
+from eirene.core.records import STATUSES, Item, Record
 from eirene.core.usage import Usage
 from eirene.data.line_checksum import KEY
 from eirene.views.facts import ADVISORY, STATUS_WORDS, Number, cost
@@ -184,9 +184,6 @@ def _arguments(view: RecordView) -> Iterator[tuple[str, HtmlTable]]:
         caption = "How far each is missing from the answer: coverage error from 0 to 1; lower is better."
         caption += f" {ADVISORY}." if is_advisory else " What was said, under 0.5, and is missing after is harm."
         yield detector, HtmlTable(caption, ("Given", "Before", "After", "Change"), groups)
-
-
-STATUSES: tuple[Status, ...] = get_args(Status)
 
 
 @dataclass(frozen=True, slots=True)

@@ -20,15 +20,15 @@ GATE = "no rewrite passed the gate: worse than before: scripted coverage 0.60 ->
 FOUND = "nothing could be corrected: in 1 of 2 sentences a fault was found (Pollution is missing); "
 
 
-def kept(*rewrites: str, **options: Any) -> Record:
+def unchanged(status: str, *rewrites: str, **options: Any) -> Record:
     known = {**dict.fromkeys(rewrites, WORSE), ORIGINAL: BAD}
     parts = scripted_parts(samples=[FAULTY] * 20, rewrites=rewrites, scores=known)
     record = refine(ITEM, backend=parts, **options)
-    assert (record.status, record.answer) == ("kept", ORIGINAL)
+    assert (record.status, record.answer) == (status, ORIGINAL)
     return record
 
 
-def test_kept_names_the_gates_reason_or_that_there_was_no_rewrite() -> None:
+def test_kept_names_the_gates_reason_and_flagged_the_fault_that_no_rewrite_mended() -> None:
     for rewrites, why in [
         (("worse", "worst"), GATE),
         (("worse", ORIGINAL), f"{GATE}; then the refiner returned the text unchanged"),
@@ -37,12 +37,12 @@ def test_kept_names_the_gates_reason_or_that_there_was_no_rewrite() -> None:
         ((ORIGINAL, " "), f"{FOUND}the rewrite is empty"),
         (("I'm sorry, I can't.", "Sorry, no."), f"{FOUND}the reply is a refusal, not a rewrite"),
     ]:
-        assert kept(*rewrites).why == why
+        assert unchanged("kept" if why.startswith(GATE) else "flagged", *rewrites).why == why
 
 
 def test_an_unchanged_text_without_a_critique_is_not_asked_for_again() -> None:
     for mode in ["improve", "generic"]:
-        record = kept(ORIGINAL, mode=mode)
+        record = unchanged("not_checked", ORIGINAL, mode=mode)
         assert record.why == "nothing was rewritten: the refiner returned the text unchanged"
         assert record.usage.calls == 1
 
@@ -53,7 +53,7 @@ def test_a_long_reason_is_cut_in_the_outcome() -> None:
     assert len(record.why) < 400 and "very ..." in record.why
 
 
-def test_complete_says_what_the_embedded_critics_looked_for() -> None:
+def test_without_a_fault_it_is_said_what_the_embedded_critics_looked_for() -> None:
     for item, critic, why, unchecked in [
         (ITEM, "completeness", "nothing incomplete was found, so nothing was rewritten", None),
         (
@@ -82,7 +82,7 @@ def test_complete_says_what_the_embedded_critics_looked_for() -> None:
         if item is PASSAGES:
             whole["answer"] = "Trams are quiet. Buses are cheap."
         record = refine(whole, critic=critic)
-        assert (record.status, record.why) == ("complete", why)
+        assert (record.status, record.why) == ("no_fault_found" if unchecked else "complete", why)
         critique = record.rounds[0].critique
         assert critique is not None and critique.unchecked == unchecked
 
@@ -104,17 +104,18 @@ def test_complete_speaks_for_the_critics_that_voted(critic: str, silent: str, wh
         asked = "completeness" if "[Complete]" in str(messages[0].content) else "hallucination"
         return "I'm sorry, I can't." if asked == silent else FINE if asked == "completeness" else ORIGINAL
 
-    record = refine(PASSAGES, backend=ScriptedChatModel(reply), critic=critic, samples=3)
-    assert (record.status, record.why) == ("complete", why)
+    for item in (PASSAGES, ITEM, OPEN):
+        record = refine(item, backend=ScriptedChatModel(reply), critic=critic, samples=3)
+        is_all = item is not PASSAGES and why.endswith("so nothing was rewritten")
+        assert (record.status, record.why) == ("complete" if is_all else "no_fault_found", why)
 
 
 def test_an_abstention_begins_with_its_point_and_ends_with_the_counts() -> None:
     for critic in ("completeness", "hallucination", "both"):
         record = refine(OPEN, critic=critic)
-        assert record.status == "abstained"
-        assert record.why.startswith(f"{NOTHING_GIVEN} (0 of 20 samples could be used")
+        assert (record.status, record.why) == ("not_checked", NOTHING_GIVEN)
     refused = refine(ITEM, backend=ScriptedChatModel(lambda _: "I'm sorry, I can't do that."), samples=3)
-    assert refused.why.startswith("refusal (0 of 3 samples")
+    assert refused.status == "abstained" and refused.why.startswith("refusal (0 of 3 samples")
 
 
 def test_the_critic_does_not_vote_again_where_nothing_was_rewritten() -> None:
@@ -122,7 +123,7 @@ def test_the_critic_does_not_vote_again_where_nothing_was_rewritten() -> None:
     for critic in ["hallucination", "both"]:
         model = ScriptedChatModel(lambda m: FINE if "[Complete]" in str(m[0].content) else ORIGINAL)
         record = refine(PASSAGES, backend=model, critic=critic, samples=3)
-        assert (record.status, record.usage.calls) == ("complete", {"hallucination": 1, "both": 2}[critic])
+        assert (record.status, record.usage.calls) == ("no_fault_found", {"hallucination": 1, "both": 2}[critic])
         assert "findings" not in record.scores.original and "alignment" in record.scores.original
 
 

@@ -46,7 +46,7 @@ def test_a_wrong_fact_is_put_right_with_the_deciding_sentence_as_reason(
 def test_a_right_answer_is_left_as_it_is() -> None:
     for critic in ["completeness", "hallucination"]:
         record = refined(RIGHT, critic)
-        assert (record.status, record.answer) == ("complete", RIGHT)
+        assert (record.status, record.answer) == ("no_fault_found", RIGHT)
 
 
 def test_what_no_passage_carries_is_taken_out() -> None:

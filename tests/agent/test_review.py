@@ -85,16 +85,16 @@ def test_what_a_person_has_looked_at_is_not_unchecked() -> None:
     """Against passages the embedded critic leaves something out; a person who vouches for all of it does not."""
     item = {**ITEM, "perspectives": None, "context": [ORIGINAL + " Trams pollute less."]}
     models = resolve_backend("embedded")
-    for action, unchecked in (("go on", "whether something of the passages is missing"), ("all complete", None)):
+    left = "whether something of the passages is missing"
+    for action, status, unchecked in (("go on", "no_fault_found", left), ("all complete", "complete", None)):
         record = answered(models, {"action": action}, item=item)
-        assert (record.status, record.rounds[0].critique and record.rounds[0].critique.unchecked) == (
-            "complete", unchecked
-        )  # fmt: skip
+        assert record.status == status
+        assert record.rounds[0].critique is not None and record.rounds[0].critique.unchecked == unchecked
 
 
 def test_stopping_keeps_the_original_and_the_critique_as_it_was() -> None:
     record = answered(parts(), {"action": "stop"})
-    assert (record.status, record.answer) == ("kept", ORIGINAL)
+    assert (record.status, record.answer) == ("flagged", ORIGINAL)
     assert "a person stopped" in record.why
     assert reasons(record) == ["Pollution is missing.", None]
     assert record.rounds[0].critique is not None and record.rounds[0].critique.review is not None

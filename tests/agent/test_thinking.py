@@ -54,11 +54,15 @@ def test_the_answer_is_mended_and_the_thinking_stands() -> None:
         assert {c.text for c in claims if c.verdict == "unsupported"} == {INVENTED}
 
 
-def test_a_sound_answer_after_thinking_is_complete_and_thinking_alone_is_not_judged() -> None:
+def test_a_sound_answer_after_thinking_has_no_fault_and_thinking_alone_is_not_judged() -> None:
     sound = eirene.refine(question="How tall?", answer=f"{BLOCK}The oak is 31 metres tall.", context=[PASSAGE])
-    assert sound.status == "complete"
+    assert sound.status == "no_fault_found"
     alone = eirene.refine(question="How tall?", answer=BLOCK, context=[PASSAGE])
-    assert (alone.status, alone.answer, alone.why) == ("abstained", BLOCK, "not checked: the answer is thinking alone")
+    assert (alone.status, alone.answer, alone.why) == (
+        "not_checked",
+        BLOCK,
+        "not checked: the answer is thinking alone",
+    )
     assert eirene.verify(BLOCK, PASSAGE).claims == ()
 
 

@@ -59,16 +59,23 @@ def test_what_brings_no_change_is_drawn_again_in_the_other_form(first: str) -> N
     assert len({call.settings["seed"] for call in model.calls}) == 2
 
 
-@each("replies", [("none", ORIGINAL), ("No change here at all.", ORIGINAL), ("after 3: More.", ORIGINAL + " ")])
-def test_where_nothing_comes_at_all_the_original_is_kept(replies: tuple[str, str]) -> None:
-    record, _ = drawn(*replies, max_rounds=1)
-    assert (record.status, record.answer) == ("kept", ORIGINAL)
+@each(
+    "first, then, status",
+    [
+        ("none", ORIGINAL, "flagged"),
+        ("No change here at all.", ORIGINAL, "kept"),
+        ("after 3: More.", ORIGINAL + " ", "flagged"),
+    ],
+)
+def test_where_nothing_comes_at_all_the_original_stands(first: str, then: str, status: str) -> None:
+    record, _ = drawn(first, then, max_rounds=1)
+    assert (record.status, record.answer) == (status, ORIGINAL)
     assert record.rounds[0].scores == {}
 
 
 def test_without_a_critique_an_unchanged_text_is_taken_at_its_word() -> None:
     record, model = drawn("none", mode="generic")
-    assert (record.status, len(model.calls), len(record.rounds)) == ("kept", 1, 1)
+    assert (record.status, len(model.calls), len(record.rounds)) == ("not_checked", 1, 1)
 
 
 def test_a_second_round_is_told_draws_at_another_temperature_and_never_repeats_the_first() -> None:

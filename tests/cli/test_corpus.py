@@ -29,8 +29,8 @@ def test_refine_compares_with_what_was_found_and_names_it(run: Run, tmp_path: Pa
         result = run("refine", *command, "--corpus", corpus, "--passages", "2", "--json")
         assert result.code == 0, result
         assert result.record["passages"] == ["paris", "oslo"]
-        assert result.record["status"] != "abstained"
-    assert run("refine", tmp_path / "row.jsonl", "--json").record["status"] == "abstained"
+        assert result.record["status"] != "not_checked"
+    assert run("refine", tmp_path / "row.jsonl", "--json").record["status"] == "not_checked"
 
 
 def test_score_uses_what_was_found(run: Run, tmp_path: Path) -> None:

@@ -44,7 +44,7 @@ def test_flags_reach_the_loop(run: Run) -> None:
 
 def test_a_question_and_an_answer_need_no_file(run: Run) -> None:
     result = run("refine", "--question", "Why?", "--answer", "Because.", "--json")
-    assert (result.record["status"], result.code) == ("abstained", 0)
+    assert (result.record["status"], result.code) == ("not_checked", 0)
 
 
 def test_passages_and_sides_stand_beside_a_question_and_an_answer(run: Run, tmp_path: Path) -> None:

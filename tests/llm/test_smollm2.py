@@ -15,7 +15,7 @@ from eirene.agent.experiments.compare import ComparePlan, acompare
 from eirene.core.critique import Sample
 from eirene.core.errors import InputError, UnusableReplyError
 from eirene.core.grounding import ArgumentGroup, Grounding
-from eirene.core.records import Item
+from eirene.core.records import STATUSES, Item
 from eirene.core.usage import Meter, Usage
 from eirene.data.topics import Argument, Side, Topic
 from eirene.eval.base import Case
@@ -100,7 +100,7 @@ def test_refine_keeps_the_original_or_says_what_it_accepted(gguf_file: Path) -> 
     for readout, n in samples.items():
         options = eirene.Settings.of(critic_readout=readout, samples=5, max_rounds=1, judge_risk=0)
         record = eirene.refine(ITEM, backend=named(gguf_file), settings=options)
-        assert record.status in {"accepted", "kept", "complete", "abstained"}, record.why
+        assert record.status in {*STATUSES} - {"failed"}, record.why
         assert record.original == ITEM.answer
         assert len(record.rounds[0].samples) == n
         assert ("readout:probabilities" in record.signature) == (readout == "auto")

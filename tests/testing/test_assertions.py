@@ -84,7 +84,7 @@ def test_an_answer_that_lacks_something_fails_with_sentence_tag_reason_and_chang
     with pytest.raises(AssertionError) as raised:
         assert_refined(ROW)
     lines = str(raised.value).splitlines()
-    assert lines[0].startswith("the answer is not complete: accepted: ")
+    assert lines[0].startswith("the answer does not pass: accepted: ")
     assert "  1. Incomplete: Supporters say that uniforms make pupils more equal." in lines
     assert '     reason: Missing for "pro": "Uniforms save families money".' in lines
     assert lines[-4] == "  the answer would become:"
@@ -102,13 +102,13 @@ def test_a_complete_answer_passes_by_row_by_fields_and_by_record() -> None:
 def test_faults_that_no_rewrite_mended_fail_too() -> None:
     sample = Sample(tags=("Incomplete",), reasons=("The year is missing.",))
     loop = Loop(scripted_parts(samples=[sample] * 3, rewrites=[SOUND]), eirene.Settings(samples=3, max_rounds=1))
-    with pytest.raises(AssertionError, match="not complete: kept: ") as raised:
+    with pytest.raises(AssertionError, match="does not pass: flagged: ") as raised:
         assert_refined(question="When?", answer=SOUND, loop=loop)
     assert "reason: The year is missing." in str(raised.value)
 
 
 def test_an_answer_that_was_not_judged_does_not_pass() -> None:
-    with pytest.raises(AssertionError, match="not complete: abstained: "):
+    with pytest.raises(AssertionError, match="does not pass: not_checked: "):
         assert_refined(question="Why?", answer="Because of the rain.")
 
 

@@ -98,7 +98,7 @@ def test_an_answer_in_another_language_comes_back_unchecked(language: str, mode:
     notes = [{"sentence": 1, "reason": "Remove this."}] if mode == "human" else None
     given_item = item(answer_in(language), feedback=notes)
     record = eirene.refine(given_item, mode=mode)
-    assert (record.status, record.answer) == ("abstained", given_item.answer)
+    assert (record.status, record.answer) == ("flagged" if notes else "not_checked", given_item.answer)
     assert "not checked: this reads as" in record.why and "the embedded default reads English" in record.why
 
 
@@ -113,12 +113,12 @@ def test_a_sentence_in_another_language_inside_an_english_answer_is_not_taken_ou
 def test_english_cannot_be_held_against_arguments_in_another_language() -> None:
     sides = [{"name": "pro", "arguments": LANGUAGES["German"]["aside"]}]
     record = eirene.refine(item("Supporters say that the air gets cleaner when there are no cars.", perspectives=sides))
-    assert record.status == "abstained" and "what was given reads as German" in record.why
+    assert record.status == "not_checked" and "what was given reads as German" in record.why
 
 
 def test_a_hallucination_critic_does_not_read_it_either() -> None:
     record = eirene.refine(item(answer_in("French")), critic="hallucination", mode="edit")
-    assert record.status == "abstained" and "reads as French" in record.why
+    assert record.status == "not_checked" and "reads as French" in record.why
 
 
 @pytest.mark.parametrize("detector", [AlignmentDetector, ArrangementDetector])

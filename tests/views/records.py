@@ -6,7 +6,7 @@ from typing import Any
 
 from eirene.agent import refine
 from eirene.core.critique import Finding, Sample, Tag
-from eirene.core.records import Record
+from eirene.core.records import WITHOUT_FAULT, Record
 from eirene.core.scores import ArgumentScore, Scores, SentenceScore
 from eirene.testing.parts import scripted_parts
 from eirene.text.sentences import split_sentences
@@ -59,12 +59,14 @@ def record(
     n = len(split_sentences(data["answer"]))
     bad = incomplete(sentences=n) if reason is None else incomplete(reason, n)
     scores = {data["answer"]: BAD, better: GOOD if status == "accepted" else BAD}
-    samples = {"complete": [complete(n)] * 4, "abstained": [INVALID] * 4, "failed": []}.get(
-        status, [bad, bad, complete(n), INVALID]
-    )
-    parts = scripted_parts(
-        samples=samples, rewrites=[better, better + " Again."], scores=scores | {better + " Again.": BAD}
-    )
+    if status == "no_fault_found":
+        data |= {"perspectives": None, "context": ["Zoos teach children about animals."]}
+    nothing = Sample(invalid="nothing in it", not_checked=True)
+    fine = dict.fromkeys(WITHOUT_FAULT, [complete(n)] * 4)
+    others = {"abstained": [INVALID] * 4, "not_checked": [nothing] * 4, "failed": []}
+    samples = {**fine, **others}.get(status, [bad, bad, complete(n), INVALID])
+    rewrites = [data["answer"]] * 2 if status == "flagged" and better == BETTER else [better, better + " Again."]
+    parts = scripted_parts(samples=samples, rewrites=rewrites, scores=scores | {better + " Again.": BAD})
     result = refine(data, backend=parts, samples=4)
     assert result.status == status
     return result

@@ -125,9 +125,9 @@ def test_each_outcome_has_its_colour_and_only_a_rewrite_that_passed_is_green() -
         assert f'<strong class="badge {status}">{status}</strong>' in render_report([found])
 
 
-def test_complete_against_passages_says_what_was_not_checked() -> None:
+def test_without_a_fault_by_passages_it_is_said_what_was_not_checked() -> None:
     found = eirene.refine(PASSAGES)
-    assert found.status == "complete"
+    assert found.status == "no_fault_found"
     for text in (" ".join(shown(found).split()), render_page(found)):
         assert "no sentence was found unsupported by the passages; whether something of the passages is missing" in text
         assert "Not checked: whether something of the passages is missing." in text
@@ -145,8 +145,8 @@ def test_a_round_without_a_rewrite_shows_none() -> None:
 
 
 def test_the_words_of_an_outcome_claim_nothing_but_what_is_shown() -> None:
-    """`kept` may have had no rewrite, `complete` may have been looked at in part: why is the record's to say."""
-    assert "gate" not in STATUS_WORDS["kept"] and "incomplete" not in STATUS_WORDS["complete"]
+    """No rewrite that was turned down was worse for certain: why is the record's to say."""
+    assert "gate" not in STATUS_WORDS["kept"] and "missing" not in STATUS_WORDS["no_fault_found"]
 
 
 def test_at_a_terminal_an_abstention_for_want_of_anything_given_names_the_flags() -> None:

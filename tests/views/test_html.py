@@ -12,7 +12,7 @@ from itertools import pairwise
 
 import pytest
 
-from eirene.core.records import BeforeAfter, EditDecision, Item, Record
+from eirene.core.records import STATUSES, BeforeAfter, EditDecision, Item, Record
 from eirene.core.scores import ArgumentScore, Scores
 from eirene.views import asset
 from eirene.views.diff import diff, folds
@@ -21,7 +21,6 @@ from eirene.views.report import render_page
 from tests.rows import each
 from tests.views.records import ANSWER, ITEM, record
 
-STATUSES = ("accepted", "complete", "kept", "abstained", "failed")
 VOID = {"meta", "rect", "link", "img", "br", "input"}
 NASTY = (
     "</script><script>alert(1)</script> <img src=x onerror=alert(1)> \"'`&amp; {{ 7*7 }} {% raw %} "
@@ -284,7 +283,7 @@ def test_what_was_undone_stands_with_its_reason() -> None:
 def test_a_long_comparison_is_folded_and_whole() -> None:
     """Of 300 new sentences 40 are in sight; none is left out."""
     better = f"{ANSWER} " + " ".join(f"Again it says {n}." for n in range(300))
-    text = render_page(record("kept", better=better))
+    text = render_page(record("flagged", better=better))
     assert "more changed sentences</summary>" in text
     assert text.count('<li class="d-new"') >= 300
 

@@ -9,13 +9,11 @@ from pathlib import Path
 from rich.console import Console, RenderableType
 
 from eirene.core.critique import Critique, Finding, Review, TaggedSentence
-from eirene.core.records import BeforeAfter, Record
+from eirene.core.records import STATUSES, BeforeAfter, Record
 from eirene.core.scores import Scores, Unscored
 from eirene.views.facts import consistency, score_table, visible
 from eirene.views.terminal import critique_table, render
 from tests.views.records import ANSWER, record
-
-STATUSES = ("accepted", "complete", "kept", "abstained", "failed")
 
 
 def shown(result: Record, *, width: int = 80, colour: bool = False) -> str:
@@ -187,6 +185,6 @@ def test_a_rewrite_that_went_astray_is_cut_with_a_note() -> None:
         (f"{ANSWER} " + " ".join(f"Again it says {n}." for n in range(300)), "More sentences changed."),
         (f"{ANSWER} " + "and so on " * 3000, "more characters)"),
     ]:
-        text = shown(record("kept", better=better))
+        text = shown(record("flagged", better=better))
         assert note in " ".join(text.split())
         assert len(text.splitlines()) < 180

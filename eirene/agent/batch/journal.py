@@ -20,14 +20,13 @@ from pydantic_core import PydanticSerializationError
 
 from eirene.agent.batch.runner import RowOutcome
 from eirene.core.errors import InputError
-from eirene.core.records import ErrorInfo, Record, Status
+from eirene.core.records import STATUSES, ErrorInfo, Record, Status
 from eirene.core.usage import Usage
 from eirene.data.journal import JournalLine, OnScan, is_held, scan
 from eirene.data.json_rows import cannot_read
 from eirene.data.line_checksum import sealed
 from eirene.text.unicode import mend_surrogates
 
-STATUSES = ("accepted", "complete", "kept", "abstained", "failed")
 _COUNTS = ("calls", "retries", "cache_hits", "input_tokens", "output_tokens", "cached_tokens")
 _END = re.compile(rb'"hash": ?"[0-9a-f]{16}"\}\s*\Z')
 _END_LENGTH = 40

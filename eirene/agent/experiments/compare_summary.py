@@ -14,7 +14,7 @@ import numpy as np
 
 from eirene._version import __version__
 from eirene.agent.experiments.compare import CompareRow, JudgedText
-from eirene.core.records import VOTED_MODES, Status
+from eirene.core.records import STATUSES, VOTED_MODES, WITHOUT_FAULT, Status
 from eirene.core.scores import number
 from eirene.core.usage import Usage
 from eirene.eval.detectors.judge import Judgement
@@ -55,13 +55,13 @@ class Measure:
     advisory: bool = False
 
 
-def _outcome(status: Status) -> Callable[[CompareRow, Side], float | None]:
-    return lambda row, _: None if row.record.status == "failed" else float(row.record.status == status)
+def _outcome(*statuses: Status) -> Callable[[CompareRow, Side], float | None]:
+    return lambda row, _: None if row.record.status == "failed" else float(row.record.status in statuses)
 
 
 OUTCOMES = (
     Measure("accepted", "accepted", "share", _outcome("accepted"), None),  # a mode that lets all through is no better
-    Measure("complete", "found complete", "share", _outcome("complete"), None),
+    Measure("without_fault", "without a fault found", "share", _outcome(*WITHOUT_FAULT), None),
 )
 SPENT = (
     Measure("input_tokens", "input tokens", "price", lambda row, _: row.record.usage.input_tokens),
@@ -180,7 +180,7 @@ def _mode(rows: Sequence[CompareRow], judgements: Judgements, resamples: Resampl
     usage = _total(row.record.usage for row in rows)
     return {
         "rows": len(rows),
-        "status": {s: sum(row.record.status == s for row in rows) for s in get_args(Status)},
+        "status": {s: sum(row.record.status == s for row in rows) for s in STATUSES},
         "outcomes": _means_of(rows, OUTCOMES, resamples),
         "scores": _before_after(rows, detector_measures(rows), resamples),
         "judged": _judged(rows, judgements, resamples) if has_judge else {"unscored": "no judge was named (--judge)"},
@@ -276,8 +276,8 @@ def _pair(a: list[CompareRow], b: list[CompareRow], judgements: Judgements, resa
         "b": b[0].mode,
         "rows": len(common),
         "differences": differences,
-        # Only a vote can find an answer complete: between other modes there is nothing to test.
-        "tests": _tests(measures, columns, items, of=("accepted", "error", *["complete"] * has_vote)),
+        # Only a vote can find no fault: between other modes there is nothing to test.
+        "tests": _tests(measures, columns, items, of=("accepted", "error", *["without_fault"] * has_vote)),
     }
 
 

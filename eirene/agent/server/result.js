@@ -134,8 +134,7 @@ const WORDS = { done: "", running: "running", failed: "failed", cancelled: "stop
 function wordOf(run) { return run.state === "done" ? run.status : WORDS[run.state]; }
 
 function toneOf(run) {
-  const word = wordOf(run);
-  return ["accepted", "complete", "kept", "abstained", "failed"].includes(word) ? word : "plain";
+  return run.state === "done" || run.state === "failed" ? wordOf(run) : "plain";
 }
 
 async function copyText(text, button) {
@@ -177,7 +176,7 @@ function drawWhy(result) {
   if (parts.length) parts.push(make("h4", {}, result.rounds.some((round) => round.rewritten) ? "What the gate decided" : "How it ended"));
   parts.push(make("p", { class: "why" }, result.why));
   if (result.error) parts.push(make("p", { class: "hint" }, result.error.kind + ": " + result.error.message));
-  if (result.status === "abstained" && result.why.startsWith(facts.nothingGiven))
+  if (result.status === "not_checked" && result.why === facts.nothingGiven)
     parts.push(make("p", { class: "note" }, "Fill in arguments or passages and refine again, or have the server started with a " +
       "model that judges: --backend provider:model."));
   if (undone.length) parts.push(make("h4", {}, "Edits that were undone"),

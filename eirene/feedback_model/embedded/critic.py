@@ -73,7 +73,7 @@ class _EmbeddedCritic(ABC):
         """Draws `start` and after, `count` of them; where nothing can be judged each is invalid and says why."""
         found = await self._faults(request)
         if isinstance(found, str):
-            return [Sample(invalid=found)] * count
+            return [Sample(invalid=found, not_checked=True)] * count
         draws = Draws(found, len(request.sentences), request.seed, self._critic.point)
         numbers = range(start, start + count)
         return await off_loop(lambda: list(map(draws.sample, numbers)), characters=len(request.answer))

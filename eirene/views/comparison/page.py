@@ -7,7 +7,7 @@ from dataclasses import astuple, dataclass
 from typing import Any
 
 from eirene.core.records import Item, Record
-from eirene.views.comparison.tables import STATUSES, sections
+from eirene.views.comparison.tables import sections
 from eirene.views.comparison.verdict import deciding, lead, measure_name, verdict
 from eirene.views.facts import cost
 from eirene.views.faults import STYLES
@@ -64,7 +64,6 @@ def render_comparison_page(
         lead=next((n for n, measure in enumerate(measures) if measure.label == lead(summary)), 0),
         advisory=[measure.advisory for measure in measures],
         seeds=summary["seeds"],
-        statuses=STATUSES,
         n_items=len(index),
         index=script_safe(compact(index)),
         details=script_safe("\n".join(details)),

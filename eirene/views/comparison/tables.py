@@ -4,20 +4,19 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import Any, get_args
+from typing import Any
 
 from markupsafe import Markup
 from rich.console import Group, RenderableType
 from rich.text import Text
 
-from eirene.core.records import Status
+from eirene.core.records import STATUSES
 from eirene.views.comparison.plots import KINDS, ShownInterval, drawn, intervals
 from eirene.views.comparison.verdict import digits_of, measure_name, verdict
 from eirene.views.facts import visible
 from eirene.views.tables import Cell, HtmlTable, RowGroup, figure, p_value
 
 Json = Mapping[str, Any]
-STATUSES: tuple[Status, ...] = get_args(Status)
 _SPENT = {"calls": "Calls", "input_tokens": "Tokens in", "output_tokens": "Tokens out", "seconds": "Seconds",
           "cost_usd": "Cost"}  # fmt: skip
 _ADVISORY = "Advisory scores: shown, and decide nothing"
@@ -87,10 +86,12 @@ def _of_modes(
 
 
 def _outcomes(summary: Json) -> HtmlTable:
-    shown = [s for s in STATUSES if any(found["status"][s] for found in summary["per_mode"].values())]
-    columns = ("Rows", *(status.capitalize() for status in shown))
+    shown = [s for s in STATUSES if any(found["status"].get(s) for found in summary["per_mode"].values())]
+    columns = ("Rows", *(status.replace("_", " ").capitalize() for status in shown))
     caption = "What each mode made of the same answers."
-    return _of_modes(summary, caption, columns, lambda f: (f"{f['rows']:,}", *(f"{f['status'][s]:,}" for s in shown)))
+    return _of_modes(
+        summary, caption, columns, lambda f: (f"{f['rows']:,}", *(f"{f['status'].get(s, 0):,}" for s in shown))
+    )
 
 
 def _scores(summary: Json, *, advisory: bool) -> HtmlTable:

@@ -16,7 +16,7 @@ from eirene.agent.settings import Settings
 from eirene.agent.state import Parts
 from eirene.core.critique import Sample
 from eirene.core.errors import AuthError, InputError, UnreachableError
-from eirene.core.records import Item, Mode
+from eirene.core.records import STATUSES, Item, Mode
 from eirene.core.scores import Scores
 from eirene.core.usage import Meter, Usage
 from eirene.eval.base import Need
@@ -207,7 +207,7 @@ def test_figures_are_those_of_a_hand(tmp_path: Path) -> None:
     gathered = judged(tmp_path, ScriptedChatModel(verdict), Refiner(helps=("generic", "fine-grained")))
     summary = summarise(gathered.rows, gathered.judgements, judge=gathered.judge, draws=200)
     fine = summary["per_mode"]["fine-grained"]
-    assert fine["status"] == {"accepted": 4, "complete": 0, "kept": 0, "abstained": 0, "failed": 0}
+    assert fine["status"] == dict.fromkeys(STATUSES, 0) | {"accepted": 4}
     change = fine["scores"]["words.coverage"]
     assert (change["before"]["value"], change["after"]["value"]) == (pytest.approx(0.8), pytest.approx(0.1))
     errors = fine["judged"]["errors"]["error"]

@@ -38,7 +38,7 @@ def test_a_chat_without_given_text_is_held_against_a_corpus(tmp_path: Path) -> N
             model="test", messages=asked, extra_body={"context": ["Bergen is the capital of Norway."]}
         )
         assert "passages" not in given.eirene["records"][0]
-        assert given.eirene["status"] == "complete"
+        assert given.eirene["status"] == "no_fault_found"
 
 
 def test_a_chat_is_passed_on_where_passages_cannot_be_looked_up() -> None:

@@ -11,7 +11,7 @@ import httpx
 import pytest
 
 import eirene
-from eirene.core.records import Item, Record
+from eirene.core.records import STATUSES, Item, Record
 from eirene.testing.loopback import LoopbackServer
 from eirene.testing.script import TextReply
 from eirene.views.report import render_page
@@ -65,7 +65,7 @@ def run_of(status: str, row: dict[str, Any]) -> dict[str, Any]:
     record = eirene.refine(item).model_dump(mode="json")
     if status != "accepted":
         record |= {"status": status, "answer": record["original"], "why": f"it was {status}"}
-        record["rounds"] = [] if status in ("abstained", "failed") else record["rounds"]
+        record["rounds"] = [] if status in ("abstained", "not_checked", "failed") else record["rounds"]
         record["rounds"] = [{**r, "decision": "reject"} for r in record["rounds"]]
     if status == "failed":
         record["error"] = {"kind": "UnreachableError", "message": "no answer"}
@@ -166,7 +166,7 @@ def test_what_was_looked_at_in_part_is_not_shown_as_a_success(tab: Browser, dark
         run = httpx.post(f"{server.root}/v1/runs", json=whole).json()
         httpx.get(f"{server.root}/v1/runs/{run['id']}/events")  # until it has ended
         tab.open(f"{server.root}/runs/{run['id']}")
-        tab.wait_for("document.querySelector('.badge.complete')")
+        tab.wait_for("document.querySelector('.badge.no_fault_found')")
         assert tab.read("document.querySelectorAll('.badge.accepted').length") == 0
         green = tab.read("getComputedStyle(document.documentElement).getPropertyValue('--accepted')")
         assert tab.read("getComputedStyle(document.documentElement).getPropertyValue('--complete')") != green
@@ -202,7 +202,7 @@ def test_an_abstention_names_the_fields_to_fill_in(tab: Browser) -> None:
         tab.read("document.getElementById('go').click()")
         tab.wait_for(ENDED)
         said = tab.read("document.getElementById('status').textContent")
-        assert said.startswith("Ended: abstained. there is nothing to compare with")
+        assert said.startswith("Ended: not_checked. there is nothing to compare with")
         assert "Fill in arguments or passages" in tab.read(RESULT)
         assert "gate" not in tab.read("document.getElementById('steps').textContent")  # it had nothing to decide
 
@@ -395,7 +395,7 @@ def test_a_run_can_be_stopped_and_opened_again(tab: Browser) -> None:
         assert tab.read("document.querySelector('#result .answer .text').textContent") == ANSWER
 
 
-@pytest.mark.parametrize("status", ["accepted", "complete", "abstained", "kept", "failed"])
+@pytest.mark.parametrize("status", STATUSES)
 def test_every_outcome_has_its_word_and_colour_and_opens_again(tab: Browser, tmp_path: Path, status: str) -> None:
     """Also of a run that was read back from the file: the answer first, and the form filled from it on demand."""
     base: dict[str, Any] = json.loads(

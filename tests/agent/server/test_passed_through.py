@@ -36,11 +36,11 @@ def upstream(draft: str) -> Callable[[Any, int], str]:
     "mode, critic, calls, status, given",
     [
         ("fine-grained", "completeness", 2, "complete", GIVEN),
-        ("fine-grained", "hallucination", 2, "complete", {"context": [WHOLE]}),
+        ("fine-grained", "hallucination", 2, "no_fault_found", {"context": [WHOLE]}),
         ("fine-grained", "both", 3, "complete", {}),
         ("edit", "both", 3, "complete", GIVEN),
-        ("improve", "completeness", 2, "kept", {"context": [WHOLE]}),
-        ("generic", "completeness", 2, "kept", {}),
+        ("improve", "completeness", 2, "not_checked", {"context": [WHOLE]}),
+        ("generic", "completeness", 2, "not_checked", {}),
     ],
 )
 def test_a_draft_that_needs_nothing_costs_its_critique_alone(

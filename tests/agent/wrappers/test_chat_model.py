@@ -53,7 +53,7 @@ def test_without_a_backend_the_wrapped_model_critiques_and_rewrites_itself() -> 
 
 def test_a_call_brings_what_the_reply_is_held_against() -> None:
     model = RefiningChatModel(inner=ScriptedChatModel([DRAFT, DRAFT]), backend="embedded")
-    assert model.invoke(QUESTION).response_metadata["eirene"]["status"] == "abstained"
+    assert model.invoke(QUESTION).response_metadata["eirene"]["status"] == "not_checked"
     assert model.invoke(QUESTION, perspectives=SIDES).response_metadata["eirene"]["status"] == "accepted"
 
 

@@ -62,7 +62,7 @@ def test_a_run_may_ask_for_a_review() -> None:
     built = graph(config)
     built.checkpointer = InMemorySaver()  # as the server does
     assert "__interrupt__" in built.invoke(ROW, config)
-    assert built.invoke(Command(resume={"action": "stop"}), config)["record"]["status"] == "kept"
+    assert built.invoke(Command(resume={"action": "stop"}), config)["record"]["status"] == "flagged"
 
 
 def test_a_setting_that_cannot_be_used_is_named() -> None:

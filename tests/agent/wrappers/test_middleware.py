@@ -125,7 +125,7 @@ def test_with_nothing_to_hold_answers_against_it_warns_once(caplog: pytest.LogCa
     built = agent(DRAFT, DRAFT, given=None)
     with caplog.at_level("WARNING", logger="eirene.agent.wrappers"):
         states = [built.invoke({"messages": [QUESTION]}) for _ in range(2)]
-    assert [state["eirene"][-1]["status"] for state in states] == ["abstained"] * 2
+    assert [state["eirene"][-1]["status"] for state in states] == ["not_checked"] * 2
     (warning,) = [r.message for r in caplog.records if r.name == "eirene.agent.wrappers.conversation"]
     assert "given=" in warning
 
