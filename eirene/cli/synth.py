@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterable, Iterator, Mapping
-from typing import TYPE_CHECKING, Annotated, Any, Literal
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
@@ -138,8 +138,6 @@ def _by_rule(
         say(line)
 
 
-FormatName = Literal["rows", "curly"]
-
 Topics = Annotated[
     str, typer.Argument(metavar="TOPICS", help="The knowledge base: topics with arguments (docs/guides/npov.md).")
 ]
@@ -152,8 +150,6 @@ Wordings = Annotated[str, typer.Option(help="Arguments said in the given words, 
 PerTopic = Annotated[int, typer.Option(help="Groups (an answer of each kind) for each topic and wording.")]
 Most = Annotated[int, typer.Option(help="Arguments given on one side at most.")]
 Balance = Annotated[bool, typer.Option("--balance/--no-balance", help="Whether to balance --responses by insertions.")]
-Format = Annotated[FormatName, typer.Option("--format", help="Items, or training pairs in curly braces.")]
-Tasks = Annotated[str, typer.Option(help="With --format curly: which tasks, comma-separated.")]
 
 
 @app.command("npov")
@@ -167,8 +163,6 @@ def npov(
     per_topic: PerTopic = 2,
     most: Most = 3,
     balance: Balance = True,
-    form: Format = "rows",
-    tasks: Tasks = "hallucination,coverage,generate",
     seed: flags.Seed = 0,
     force: flags.Force = False,
     config: flags.Config = None,
@@ -177,13 +171,11 @@ def npov(
     with output():
         from eirene.data import check_outside
         from eirene.data.output import STDOUT, check_output
-        from eirene.synth import AnswerRecipe, AnswerTotals, pairs_of
+        from eirene.synth import AnswerRecipe, AnswerTotals
         from eirene.synth.plans import KINDS, WORDINGS, parse_names
-        from eirene.synth.rows import TASKS
 
         names = parse_names(kinds, KINDS, "kinds"), parse_names(wordings, WORDINGS, "wordings")
         recipe = AnswerRecipe(*names, per_topic, most, seed)
-        wanted = parse_names(tasks, TASKS, "tasks")
         if responses is None and not balance:
             raise InputError(
                 "--no-balance goes with --responses; composed answers are always balanced", field="balance"
@@ -195,11 +187,8 @@ def npov(
             check_outside(out, source)
         made = AnswerTotals(recipe)
         inputs, rows = _rows(topics, responses, made, balanced=balance)
-        lines = map(_line, rows) if form == "rows" else (_dumped(p) for row in rows for p in pairs_of(row, wanted))
-        _write(lines, out, "making answers", force=force)
-        settings: dict[str, Any] = {"responses": responses is not None, "balanced": balance, "format": form}
-        if form == "curly":
-            settings["tasks"] = list(wanted)
+        _write(map(_line, rows), out, "making answers", force=force)
+        settings = {"responses": responses is not None, "balanced": balance}
         _report(made.card(inputs=inputs, settings=settings), card, out, force=force)
     if not made.rows:
         raise typer.Exit(1)

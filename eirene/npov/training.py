@@ -3,17 +3,12 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterator
 from pathlib import Path
-from typing import Annotated, Unpack
-
-from pydantic import BaseModel, ConfigDict, Field
+from typing import Unpack
 
 from eirene.core.errors import InputError
-from eirene.core.records import Item, parse_item
-from eirene.core.validation import validated
+from eirene.core.records import Item
 from eirene.data import Dataset, RowSource, Shape, opened
-from eirene.data.json_rows import Row
 from eirene.models.training.recipes import PromptTuningRecipe
 from eirene.models.training.replies import Exchange, TrainingTask, train_replies
 from eirene.models.training.run import RunOptions, Trained, file_facts, run_order, start_run
@@ -23,18 +18,6 @@ from eirene.prompts.curly import curly_reply, response_prompt
 CARRIED = {"kind": GENERATOR, "prompt": "curly-1", "layout": "instruct"}
 _NO_SIDES = "nothing to write from"
 _FAULTY = "known to have an error"
-_OTHER_TASK = "a pair for another task"
-_PAIR = frozenset({"prompt", "reply"})
-
-
-class _PromptReply(BaseModel):
-    """A prompt and its reply in the curly-braces form, as `eirene synth npov --format curly` writes them."""
-
-    model_config = ConfigDict(extra="ignore", strict=True)
-
-    prompt: Annotated[str, Field(min_length=1)]
-    reply: Annotated[str, Field(min_length=1)]
-    task: str = "generate"
 
 
 def train_generator(
@@ -50,8 +33,8 @@ def train_generator(
     """Tunes the causal language model `base` to write responses; `eirene npov --backend hf:OUT` then uses it.
 
     `data` and `dev`, named or opened, hold rows with perspectives (in other columns, as `shape` says), whose answers
-    are the responses (rows whose labels name an error are left out, and so are rows without perspectives), or prompts
-    and replies in the curly-braces form. The same call goes on where an interrupted one stopped, and returns at once
+    are the responses (rows whose labels name an error are left out, and so are rows without perspectives). The same
+    call goes on where an interrupted one stopped, and returns at once
     when the run is finished. Raises `InputError` for data that cannot be read or holds nothing to learn from, a folder
     that holds another run, and a loss that is no longer a number.
     """
@@ -68,34 +51,15 @@ def train_generator(
 
 
 def read_exchanges(data: str | RowSource, shape: Shape | None = None) -> tuple[list[Exchange], dict[str, int]]:
-    """The prompts and replies of a source, and why others of its rows are left out: reason -> number.
-
-    Rows are pairs of prompt and reply, told by their keys or a table's columns, or items, which `shape` may make of
-    other columns.
-    """
+    """The prompts and replies of a source's items, and why others of its rows are left out: reason -> number."""
     source = opened(data)
-    found = list(_exchanges(source, Shape() if shape is None else shape))
+    found = [_of_item(item) for item in Dataset(source, Shape() if shape is None else shape).items()]
     exchanges = [e for e in found if isinstance(e, Exchange)]
     left_out = dict(Counter(why for why in found if isinstance(why, str)))
     if not exchanges:
         causes = ", ".join(f"{n} rows {why}" for why, n in left_out.items())
         raise InputError(f"holds no response to learn from ({causes})", where=source.name)
     return exchanges, left_out
-
-
-def _exchanges(source: RowSource, shape: Shape) -> Iterator[Exchange | str]:
-    there = source.columns()
-    if shape.columns or (there is not None and not set(there) >= _PAIR):
-        yield from (_of_item(item) for item in Dataset(source, shape).items())
-        return
-    for row in source.rows():
-        is_pair = isinstance(row.data, dict) and set(row.data) >= _PAIR
-        yield _of_pair(row) if is_pair else _of_item(parse_item(row.data, where=row.where))
-
-
-def _of_pair(row: Row) -> Exchange | str:
-    pair = validated(_PromptReply, row.data, where=row.where)
-    return Exchange(pair.prompt, pair.reply) if pair.task == "generate" else _OTHER_TASK
 
 
 def _of_item(item: Item) -> Exchange | str:

@@ -5,6 +5,6 @@ training on it, and measuring detectors with it.
 """
 
 from eirene.synth.matching import AnswerRecipe
-from eirene.synth.rows import AnswerTotals, CountedRow, CountingControl, controls, pairs_of, synthesise
+from eirene.synth.rows import AnswerTotals, CountedRow, CountingControl, controls, synthesise
 
-__all__ = ["AnswerRecipe", "AnswerTotals", "CountedRow", "CountingControl", "controls", "pairs_of", "synthesise"]
+__all__ = ["AnswerRecipe", "AnswerTotals", "CountedRow", "CountingControl", "controls", "synthesise"]

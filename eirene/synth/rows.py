@@ -1,8 +1,6 @@
-"""Synthetic answers made: as items, as training pairs in the curly-braces form, and the controls on them.
+"""Synthetic answers made, as items, and the controls on them.
 
-The control rows say how well errors are told by counting alone: near 0.5, or the set flatters whoever counts. A pair is
-`{"id", "task", "prompt", "reply", "label"}`; prompt and reply put together are the text that a model is trained on,
-with the loss on the reply. Braces in a text become parentheses (see `eirene.prompts.curly`).
+The control rows say how well errors are told by counting alone: near 0.5, or the set flatters whoever counts.
 """
 
 from __future__ import annotations
@@ -10,14 +8,13 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass, field
-from typing import Any, Literal, get_args
+from typing import Any
 
 from eirene._version import __version__
 from eirene.core.records import Item, parse_item
 from eirene.data.topics import Topic
 from eirene.eval.metrics.bootstrap import Estimate, Resamples, clusters_of
 from eirene.eval.metrics.ranking import auc_and_ap
-from eirene.prompts.curly import COVERED, FAITHFUL, curly_reply, response_prompt, verdict_prompt
 from eirene.synth.matching import AnswerGroup, AnswerRecipe, Candidate, Counts, groups_of
 from eirene.synth.material import ArgumentPart, ComposedSentence, Tally, answer_of, material_of
 from eirene.synth.plans import CORE, Kind
@@ -181,33 +178,6 @@ def _of(rows: Sequence[CountedRow], error: str, labels: Sequence[bool], resample
             auc = resamples.estimate(topics, metric, n=len(rows))[0]
         found.append(CountingControl(error, name, auc, sum(labels)))
     return found
-
-
-Task = Literal["hallucination", "coverage", "generate"]
-TASKS: tuple[Task, ...] = get_args(Task)
-NO, YES = "NO", "YES"
-"""The labels of the NPOV paper (section 3.3): NO where there is a full error, YES where there is none."""
-
-
-def pairs_of(item: Item, tasks: tuple[Task, ...] = TASKS) -> Iterator[dict[str, Any]]:
-    """The training pairs of a synthetic answer, one a task; a generator learns from answers without an error alone."""
-    arguments = [(side.name, text) for side in item.perspectives or () for text in side.arguments]
-    for task in tasks:
-        if task == "generate":
-            if item.meta["kind"] == "none":
-                prompt = response_prompt(item.question, arguments).text
-                yield _pair(item, task, prompt, curly_reply(item.answer), None)
-            continue
-        has_error = item.meta["has_hallucination" if task == "hallucination" else "has_coverage_error"]
-        asks = FAITHFUL if task == "hallucination" else COVERED
-        label = NO if has_error else YES
-        prompt = verdict_prompt(item.question, arguments, item.answer, asks=asks)
-        yield _pair(item, task, prompt, curly_reply(label), label)
-
-
-def _pair(item: Item, task: Task, prompt: str, written: str, label: str | None) -> dict[str, Any]:
-    found = {"id": f"{item.id}-{task}", "task": task, "prompt": prompt, "reply": written}
-    return found if label is None else {**found, "label": label}
 
 
 CARD_VERSION = 1

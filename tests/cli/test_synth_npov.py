@@ -64,16 +64,6 @@ def test_standard_output_holds_the_rows_alone_and_there_is_no_card(run: Run, two
     assert "card" not in result.err
 
 
-def test_curly_pairs_are_prompts_and_replies(run: Run, two: Path, tmp_path: Path) -> None:
-    out = tmp_path / "pairs.jsonl"
-    run("synth", "npov", two, "--out", out, *FEW, "--format", "curly", "--tasks", "coverage,generate")
-    pairs = read(out)
-    assert {p["task"] for p in pairs} == {"coverage", "generate"}
-    assert all(p["prompt"].endswith(":") and p["reply"].endswith("}") for p in pairs)
-    card = json.loads((tmp_path / "pairs.jsonl.card.json").read_text("utf-8"))
-    assert card["settings"]["tasks"] == ["coverage", "generate"]
-
-
 def test_npov_s_own_output_serves_as_responses(run: Run, tmp_path: Path) -> None:
     query = "Should private cars be kept out of city centres?"
     row = run("npov", "--query", query, "--topics", TOPICS, "--per-side", "2", "--json").out
@@ -104,7 +94,6 @@ def test_where_nothing_can_be_made_the_causes_are_told_and_the_exit_code_is_1(ru
         (["--most", "1"], "most"),
         (["--seed", "-1"], "seed"),
         (["--no-balance"], "goes with --responses"),
-        (["--format", "curly", "--tasks", "x"], "tasks are"),
         (["--responses", "nowhere.jsonl"], "no such file"),
     ],
 )

@@ -16,7 +16,7 @@ from eirene.models.training.recipes import PromptTuningRecipe
 from eirene.npov import WriteTask
 from eirene.npov.training import read_exchanges, train_generator
 from eirene.npov.writers import LocalWriter
-from eirene.synth import AnswerRecipe, AnswerTotals, pairs_of, synthesise
+from eirene.synth import AnswerRecipe, AnswerTotals, synthesise
 from tests.synth.material import TOPICS
 from tests.tiny_llama import make_llama
 
@@ -42,30 +42,25 @@ async def test_it_writes_what_it_was_taught_through_the_writer(tmp_path: Path) -
 def test_rows_with_errors_and_rows_without_sides_are_left_out_and_counted(tmp_path: Path) -> None:
     faulty = {**ROW, "meta": {"labels": {"hallucination": True}}}
     bare = {"question": "Wind?", "answer": ANSWER}
-    pair = {"prompt": "{query: Q?}\n{response:", "reply": " A.}", "id": "1"}
     clean = {**ROW, "meta": {"labels": {"hallucination": False, "missing": []}}}
-    exchanges, left_out = read_exchanges(write(tmp_path / "d.jsonl", ROW, faulty, bare, pair, clean))
-    assert [e.reply for e in exchanges] == [f" {ANSWER}}}", " A.}", f" {ANSWER}}}"]
+    exchanges, left_out = read_exchanges(write(tmp_path / "d.jsonl", ROW, faulty, bare, clean))
+    assert [e.reply for e in exchanges] == [f" {ANSWER}}}", f" {ANSWER}}}"]
     assert exchanges[0].prompt == "{query: Wind?}\n{pro: Wind is clean.}\n{response:"
     assert left_out == {"known to have an error": 1, "nothing to write from": 1}
 
 
-def test_of_synthetic_answers_and_pairs_only_those_to_be_written_are_learnt_from(tmp_path: Path) -> None:
-    """Answers with an error, the ambiguous ones included, and pairs that teach a classifier are left out."""
+def test_of_synthetic_answers_only_those_to_be_written_are_learnt_from(tmp_path: Path) -> None:
+    """Answers with an error, the ambiguous ones included, are left out."""
     synthetic = AnswerRecipe(kinds=("none", "coverage", "repetition"), wordings=("given",), per_topic=1)
     rows = list(synthesise(TOPICS[:1], synthetic, AnswerTotals(synthetic)))
     exchanges, left_out = read_exchanges(write(tmp_path / "r.jsonl", *[r.model_dump(mode="json") for r in rows]))
     assert [e.reply for e in exchanges] == [f" {r.answer}}}" for r in rows if r.meta["kind"] == "none"]
     assert left_out == {"known to have an error": len(rows) - len(exchanges)}
-    pairs = [pair for row in rows for pair in pairs_of(row)]
-    from_pairs, others = read_exchanges(write(tmp_path / "p.jsonl", *pairs))
-    assert from_pairs == exchanges
-    assert others == {"a pair for another task": len(pairs) - len(exchanges)}
 
 
 @pytest.mark.parametrize(
     ("row", "why"),
-    [({"question": "Q?", "answer": "A."}, "no response to learn from"), ({"prompt": "", "reply": "x"}, "'prompt'")],
+    [({"question": "Q?", "answer": "A."}, "no response to learn from"), ({"prompt": "x", "reply": "x"}, "'question'")],
 )
 def test_what_is_no_data_is_one_clear_error(tmp_path: Path, row: dict[str, Any], why: str) -> None:
     with pytest.raises(InputError, match=why):
