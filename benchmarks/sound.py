@@ -78,7 +78,7 @@ def of_nothing_checked(row: Row, record: Record) -> Judged:
 def of_contradicted(row: Row, record: Record) -> Judged:
     """A sentence that a passage contradicts is at least flagged, and `verify` says nothing else."""
     at = row["answer"].find(row["faulty"])
-    end, found = at + len(row["faulty"]), verify(row["answer"], row["context"])
+    end, found = at + len(row["faulty"]), verify(row["answer"], row["context"], question=row["question"])
     verdicts = {c.verdict for c in found.claims if c.start < end and c.end > at}
     return {
         "flagged or mended": bool(faulted(record)),
@@ -90,7 +90,7 @@ def of_contradicted(row: Row, record: Record) -> Judged:
 
 def of_values(row: Row, record: Record) -> Judged:
     """A number that follows from the passages is neither rewritten nor flagged; its false twin is flagged."""
-    verdicts = [c.verdict for c in verify(row["answer"], row["context"]).claims]
+    verdicts = [c.verdict for c in verify(row["answer"], row["context"], question=row["question"]).claims]
     flagged = any(v in FAULTY for v in verdicts)
     if row["kind"] == "false":
         return {"false: flagged": bool(faulted(record)), "false: verify flags": flagged}

@@ -1,9 +1,11 @@
-"""Discourse: sentences that speak of a discussion and claim nothing about its matter ("Opinions differ.").
+"""Discourse: sentences that speak of a discussion and claim nothing of its matter ("Opinions differ."), conclusions.
 
 A closed list of the words that such sentences are made of. One that takes sides ("The critics are right") has others.
 """
 
 from __future__ import annotations
+
+import re
 
 from eirene.text.words import content_words, stem
 
@@ -46,6 +48,18 @@ def is_filler(text: str) -> bool:
     found = {word.stem for word in content_words(text)}
     known = _STEMS | _PRAISE if _ALL_SIDES & set(words) else _STEMS
     return bool(found) and found <= known and not {"you", "your", "i", "my", "me", "we"} & set(words)
+
+
+_CONCLUDES = re.compile(
+    r"\A(?:so|in\s+(?:total|all|other\s+words)|altogether|accordingly)\b"
+    r"|,\s+so\b|\b(?:therefore|thus|hence|would|means?|probably|likely|perhaps|maybe|presumably|apparently|seems?)\b",
+    re.IGNORECASE,
+)
+
+
+def concludes(text: str) -> bool:
+    """Whether a sentence says that it follows from others, or is a guess."""
+    return _CONCLUDES.search(text) is not None
 
 
 def is_small(word: str) -> bool:

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 from numpy.typing import NDArray
 
+from eirene.models.verifier.runtime import PremiseClaim
 from eirene.text.cancellation import check_cancelled
 from eirene.text.fields import Field, fields_of
 from eirene.text.frames import FrameKind, StatementFrame, frame_of, frames_of
@@ -40,6 +41,8 @@ _NEXT = 0.35
 _WORD = re.compile(r"\S+")
 SINGLES = 3
 """Pieces that are read by themselves, beside the window: a claim costs up to four pairs."""
+TOGETHER = 6
+"""Pieces that are read at once where none carries a claim."""
 _AGAINST = 0.5
 """Probability from which a sentence counts as contradicted where another one supports it."""
 _SUPPORTED = 0.5
@@ -72,11 +75,15 @@ class ClaimReading:
 
 
 class ContextReader:
-    """Reads claims against some given texts. What is made of the texts is made once."""
+    """Reads claims against some given texts. What is made of the texts is made once.
 
-    def __init__(self, verifier: ReadsPairs, texts: Sequence[str]) -> None:
+    The question may name values that the answer computes with, and supports nothing.
+    """
+
+    def __init__(self, verifier: ReadsPairs, texts: Sequence[str], question: str = "") -> None:
         self._verifier = verifier
         self.texts = tuple(texts)
+        self._question = question
 
     @property
     def encoder(self) -> Encodes:
@@ -110,6 +117,14 @@ class ContextReader:
             found.append(replace(worst, values=self._derivations.carried(claim)) if asks else worst)
         return found
 
+    def together(self, claim: str) -> float:
+        """The support in [0, 1] of the nearest pieces read at once, but for those that deny, ask or suppose."""
+        near = [
+            p for p in self.nearest(claim, TOGETHER) if p.frame is None or p.frame.kind in ("affirmed", "condition")
+        ]
+        texts = tuple(p.text for p in sorted(near, key=lambda p: (p.source, p.start)))
+        return float(self._verifier.read([PremiseClaim(texts, claim)])[0][0]) if texts else 0.0
+
     def nearest(self, claim: str, count: int) -> list[ContextPiece]:
         """The pieces nearest to a claim by meaning and by words, the nearest first; at most `count`."""
         if not self.pieces:
@@ -124,7 +139,7 @@ class ContextReader:
 
     @cached_property
     def _derivations(self) -> Derivations:
-        return Derivations(self.texts)
+        return Derivations((*self.texts, self._question) if self._question else self.texts)
 
     @cached_property
     def _rarity(self) -> Rarity:

@@ -13,6 +13,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from eirene.core.verification import ClaimWord
+from eirene.text.discourse import concludes
 from eirene.text.fields import fields_of
 from eirene.text.frames import StatementFrame, frame_of, frames_of
 from eirene.text.language import other_language
@@ -33,8 +34,13 @@ CONTRADICTED = 0.5
 _SUREST = 0.95
 _DISPUTED = 0.3
 """Least risk of what one sentence supports and another one denies: not faulted, and not sure."""
-_RISK_OF_TALK = 0.2
-"""Risk of what the texts do not hold and likely claims nothing: far enough below `FAULTED` to be faulted by no draw."""
+_LEFT = 0.2
+"""Risk of what no sentence of the texts holds and is no fault to name: low enough to be faulted by no draw."""
+_WORDED, _WORDED_FAULTED = 0.5, 0.45
+"""Share of a sentence's words that stand in the texts from which it is faulted above this risk alone."""
+_TOGETHER = 0.5
+"""Support by several sentences at once from which what none supports is no fault: of such sentences people had marked
+4 of 25, of the other faulted ones 35 of 74 (RAGTruth, the quarter for fitting)."""
 _LEAST_DENIED = 0.5
 """Least risk of what the texts deny, or have with another figure."""
 FAULTED = 0.35
@@ -101,11 +107,14 @@ class JudgedSentence:
 class SentenceJudge:
     """Judges an answer's sentences by given texts. What is made of the texts is made once.
 
-    `are_sides`: the texts are arguments of sides, of which one may well deny what another says.
+    `question` may give values that answers compute with. `are_sides`: the texts are arguments of sides, of which one
+    may well deny what another says.
     """
 
-    def __init__(self, texts: Sequence[str], verifier: ReadsPairs, *, are_sides: bool = False) -> None:
-        self.reader = ContextReader(verifier, texts)
+    def __init__(
+        self, texts: Sequence[str], verifier: ReadsPairs, *, question: str = "", are_sides: bool = False
+    ) -> None:
+        self.reader = ContextReader(verifier, texts, question)
         self._foreign = {n: language for n, text in enumerate(texts) if (language := other_language(text))}
         self._has_english = len(self._foreign) < len(texts)
         self._are_sides = are_sides
@@ -163,8 +172,8 @@ class SentenceJudge:
             verdict, risk = "contradicted", max(risk, _LEAST_DENIED)
         elif reading.disputed and not self._are_sides:
             verdict, risk = "unclear", min(max(risk, _DISPUTED), FAULTED)
-        elif risk > FAULTED and talk_chances([claim_of(sentence)], self.reader.encoder)[0] > LIKELY_TALK:
-            verdict, risk = "unclear", _RISK_OF_TALK
+        elif risk > FAULTED and self._is_left(sentence, reading):
+            verdict, risk = "unclear", _LEFT
         elif risk > FAULTED:
             verdict = "unsupported"
         else:
@@ -174,6 +183,20 @@ class SentenceJudge:
             why = f"passage {number + 1} reads as {language}, and the others do not say it"
             return JudgedSentence("not checked", why, unread=True)
         return JudgedSentence(verdict, None, reading, mend, risk)
+
+    def _is_left(self, sentence: str, reading: ClaimReading) -> bool:
+        """Whether what no sentence supports is no fault to name: likely talk, a conclusion, or carried by several at
+        once; but for values that stand nowhere and follow from nothing."""
+        claim = claim_of(sentence)
+        if talk_chances([claim], self.reader.encoder)[0] > LIKELY_TALK:
+            return True
+        if reading.values.strange:
+            return False
+        is_worded = reading.words_anywhere >= _WORDED and sentence_risk(reading) <= _WORDED_FAULTED
+        return is_worded or concludes(claim) or self._is_held_together(claim, reading)
+
+    def _is_held_together(self, claim: str, reading: ClaimReading) -> bool:
+        return reading.framed != "denied" and self.reader.together(claim) >= _TOGETHER
 
 
 def version_of(verifier: ReadsPairs) -> str:

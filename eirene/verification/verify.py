@@ -31,6 +31,7 @@ class _Asked(CheckedModel):
     answer: Text
     context: Annotated[list[Text], Field(min_length=1), PASSAGES] | None = None
     perspectives: Annotated[list[Perspective], Field(min_length=1), SIDES] | None = None
+    question: str = ""
 
 
 def verify(
@@ -38,6 +39,7 @@ def verify(
     context: str | Sequence[Any] | None = None,
     *,
     perspectives: Mapping[str, Any] | Sequence[Any] | None = None,
+    question: str = "",
     passage_ids: Sequence[str] | None = None,
     verifier: ReadsPairs | None = None,
 ) -> Verification:
@@ -45,10 +47,11 @@ def verify(
 
     `context` takes what an item's `context` takes: a text, texts, a retriever's documents. `passage_ids` has an id for
     each of them, to be named with the evidence. `perspectives`, in its place, takes what an item's does: sides with
-    their arguments, of which one may deny what another says. Not checked, with the reason: questions, headings,
-    lead-ins, talk ("Hope that helps!", "The price is not named.", "Opinions differ."), and what is in another language
-    or would have to be read in one. Thinking (`<think>...</think>`) is no part of the answer. Raises `InputError` for a
-    blank answer, a context without passages, both or nothing given, and ids that do not fit.
+    their arguments, of which one may deny what another says. `question` may give values that the answer computes with.
+    Not checked, with the reason: questions, headings, lead-ins, talk ("Hope that helps!", "The price is not named.",
+    "Opinions differ."), and what is in another language or would have to be read in one. Thinking
+    (`<think>...</think>`) is no part of the answer. Raises `InputError` for a blank answer, a context without passages,
+    both or nothing given, and ids that do not fit.
 
     Examples:
         >>> passage = "The bridge was opened in 1932. It carries trains and cars."
@@ -60,11 +63,13 @@ def verify(
     """
     if (context is None) == (perspectives is None):
         raise InputError("give context, or perspectives, and not both", field="context")
-    asked = _Asked(answer=answer, context=cast("Any", context), perspectives=cast("Any", perspectives))
+    asked = _Asked(
+        answer=answer, context=cast("Any", context), perspectives=cast("Any", perspectives), question=question
+    )
     if asked.perspectives is not None:
         return _verified_by_sides(asked.answer, asked.perspectives, verifier)
     given = asked.context or ()
-    return _verified(asked.answer, given, _checked_ids(passage_ids, len(given)), verifier)
+    return _verified(asked.answer, given, _checked_ids(passage_ids, len(given)), verifier, question=question)
 
 
 async def averify(answer: str, context: str | Sequence[Any] | None = None, **options: Any) -> Verification:
@@ -101,12 +106,13 @@ def _verified(
     ids: Sequence[str | None],
     verifier: ReadsPairs | None,
     *,
+    question: str = "",
     unit: Unit = "passage",
 ) -> Verification:
     reader = shipped_verifier() if verifier is None else verifier
     said = masked_thinking(answer)
     sentences = [s for s in split_sentences(answer) if s.text]
-    judge = SentenceJudge(given, reader, are_sides=unit == "argument")
+    judge = SentenceJudge(given, reader, question=question, are_sides=unit == "argument")
     judged = judge.judge(said, [s.text for s in sentences])
     risks = [own.risk for own in judged if own.risk is not None]
     return Verification(
@@ -147,4 +153,5 @@ def verify_item(item: Item, answer: str) -> Verification | None:
     """
     if item.perspectives:
         return _verified_by_sides(answer, item.perspectives, None)
-    return verify(answer, item.context, passage_ids=found_ids(item) or None) if item.context else None
+    ids = found_ids(item) or None
+    return verify(answer, item.context, question=item.query, passage_ids=ids) if item.context else None

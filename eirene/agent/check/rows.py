@@ -109,7 +109,7 @@ class RowMeasure:
     def _by_passages(self, item: Item) -> tuple[int, tuple[RowFault, ...]]:
         if not item.context:
             return 0, ()
-        found = verify(item.answer, item.context, verifier=self._verifier)
+        found = verify(item.answer, item.context, question=item.query, verifier=self._verifier)
         read, faults = found.checked, read_faults(found)
         if read and not faults:
             faults = (_read_fault(min(read, key=lambda claim: claim.supported or 0.0), "weakest"),)

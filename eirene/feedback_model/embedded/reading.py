@@ -42,7 +42,7 @@ def faults_by_reading(
     is all of them.
     """
     item, texts = request.item, [s.text for s in request.sentences]
-    judge = SentenceJudge(item.context or (), verifier)
+    judge = SentenceJudge(item.context or (), verifier, question=item.query)
     everything = judge.judge(request.answer, texts)
     judged = {i: own for i, own in enumerate(everything) if own.reading is not None}
     if not judged:

@@ -11,6 +11,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from eirene.text.clauses import clause_spans
+from eirene.text.discourse import concludes
 from eirene.text.english import looks_like_base
 from eirene.text.language import likely_code
 from eirene.text.leaning import announced, announces, goes_on, leans, pronoun, refers
@@ -61,11 +62,6 @@ _STEP = re.compile(
 _HOW = re.compile(
     r"\W{0,3}(?:how\s(?:to|do|does|can|should)|(?:what\s)?steps|instructions|directions)\b", re.IGNORECASE
 )
-_CONCLUDES = re.compile(
-    r"\A(?:so|in\s+(?:total|all|other\s+words)|altogether|accordingly)\b"
-    r"|,\s+so\b|\b(?:therefore|thus|hence|would|means?|probably|likely|perhaps|maybe|presumably|apparently|seems?)\b",
-    re.IGNORECASE,
-)
 _STATES = re.compile(r"[.!…][\"'”’)\]*_]*\s*\Z")
 """A statement ends as one does; a name or a line of a letter ends in nothing or a comma."""
 _LABEL = re.compile(r"\W{0,3}[^\W\d_][\w'’-]*(?:\s[\w'’-]+){0,2}:\s")
@@ -105,7 +101,7 @@ class Removals:
     def _is_invention(self, index: int) -> bool:
         """Whether a sentence is surely unsupported, a claim, no conclusion, and far from what was given and asked."""
         reading, claim = self.readings[index], claim_of(self._text(index))
-        if sentence_risk(reading) < SURE or reading.cosine >= FAR or _CONCLUDES.search(claim):
+        if sentence_risk(reading) < SURE or reading.cosine >= FAR or concludes(claim):
             return False
         if refers(claim) and pronoun(claim) is None:  # "Half of them": a part of what was said
             return False
