@@ -25,6 +25,7 @@ same, which the hub has where none is named. `calibration`: a file of `eirene ca
 `samples`: other answers to the same question. `token_logprobs`: the answer's tokens, each with its likeliest
 alternatives' log-probabilities. The last two come with the row or from a model."""
 
+NO_COVERAGE = Unscored(unscored="this detector looks for hallucinations only")
 GIVEN: frozenset[Need] = frozenset({"given"})
 NOTHING: frozenset[Need] = frozenset()
 

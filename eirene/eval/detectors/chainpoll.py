@@ -10,7 +10,7 @@ from eirene.core.memo import Memo
 from eirene.core.scores import Poll, Polls, Score, Scores, Unscored, wilson
 from eirene.core.signature import derive_seed
 from eirene.core.usage import Meter
-from eirene.eval.base import GIVEN, Case, Need, unmet
+from eirene.eval.base import GIVEN, NO_COVERAGE, Case, Need, unmet
 from eirene.eval.detectors.judge import (
     QUORUM,
     VERDICT_JSON_PROMPT,
@@ -39,7 +39,6 @@ Question = Literal["adherence", "correctness"]
 Asks = Literal["adherence", "correctness", "either"]
 
 _KEPT = 256  # cases whose scores are kept
-NO_COVERAGE = "chainpoll looks for hallucinations only"
 
 
 class ChainPoll:
@@ -164,7 +163,7 @@ def scores_of(polls: list[Poll], *, asked: Question, requested: int) -> Scores:
         low, high = wilson(found.yes / found.answered, found.answered)
         found = found.model_copy(update={"low": low, "high": high})
         hallucination = found.yes / found.answered
-    return Scores(hallucination=hallucination, coverage=Unscored(unscored=NO_COVERAGE), polls=found)
+    return Scores(hallucination=hallucination, coverage=NO_COVERAGE, polls=found)
 
 
 _JUDGE: frozenset[Need] = frozenset({"judge"})

@@ -10,8 +10,11 @@ from dataclasses import dataclass
 from itertools import accumulate
 
 from eirene.core.grounding import ArgumentGroup, Grounding
-from eirene.core.scores import Unscored
+from eirene.core.scores import Score, Unscored, number
 from eirene.text.sentences import split_sentences
+
+EMPTY = "it is empty"
+"""Why a part has no score that the whole can do without."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -136,3 +139,12 @@ def _place_to_cut(text: str) -> int | None:
     first = text.find(inner)
     spaces = [n for n in range(first + 1, first + len(inner)) if text[n].isspace()] if not starts else []
     return min(starts or spaces, key=lambda n: abs(2 * n - len(text)), default=None)
+
+
+def together(errors: Sequence[Score], combined: Callable[[list[float]], float] = max) -> Score:
+    """The worst, or another measure of all; where a part is unscored, so is the whole: the worst may be that part."""
+    unscored = [e for e in errors if isinstance(e, Unscored) and e.unscored != EMPTY]
+    if unscored:
+        return unscored[0]
+    numbers = [n for e in errors if (n := number(e)) is not None]
+    return combined(numbers) if numbers else Unscored(unscored="there is nothing to score")

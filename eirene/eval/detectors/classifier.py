@@ -8,15 +8,15 @@ from __future__ import annotations
 
 import copy
 import math
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, Literal, cast
 
 from eirene.core.errors import InputError
-from eirene.core.scores import Score, Scores, SentenceScore, Unscored, number
+from eirene.core.scores import Score, Scores, SentenceScore, Unscored
 from eirene.core.usage import Meter, Usage
 from eirene.eval.base import GIVEN, Case, Need, layout_digest, uncheckable
-from eirene.eval.detectors.chunks import Piece, part_of, share_out, whole
+from eirene.eval.detectors.chunks import Piece, part_of, share_out, together, whole
 from eirene.eval.registry import detector
 from eirene.eval.resources import Resources
 from eirene.models.faults import out_of_memory_as_error
@@ -175,25 +175,18 @@ def verdict_on(model: LocalModel, task: ClassifierTask, case: Case, meter: Meter
         return ClassifierVerdict(_error_share(model, task, case, meter))
     parts = [replace(case, given=part_of(case.given, chunk)) for chunk in chunks]
     if task.error_type == "coverage":
-        return ClassifierVerdict(_of(max, (_error_share(model, task, part, meter) for part in parts)), len(parts))
+        return ClassifierVerdict(together([_error_share(model, task, part, meter) for part in parts]), len(parts))
     sentences = tuple(
         SentenceScore(
             n=sentence.n,
-            hallucination=_of(
-                min, (_error_share(model, task, replace(part, answer=sentence.text), meter) for part in parts)
+            hallucination=together(
+                [_error_share(model, task, replace(part, answer=sentence.text), meter) for part in parts], min
             ),
         )
         for sentence in split_sentences(case.answer)
         if sentence.text
     )
-    return ClassifierVerdict(_of(max, (s.hallucination for s in sentences)), len(parts), sentences)
-
-
-def _of(choose: Callable[[list[float]], float], scores: Iterable[Score]) -> Score:
-    """The chosen one; where one is unscored it might have been that one, and so is the whole."""
-    found = list(scores)
-    numbers = [n for score in found if (n := number(score)) is not None]
-    return choose(numbers) if len(numbers) == len(found) else next(s for s in found if isinstance(s, Unscored))
+    return ClassifierVerdict(together([s.hallucination for s in sentences]), len(parts), sentences)
 
 
 def _tokens(model: LocalModel, task: ClassifierTask, case: Case) -> int:

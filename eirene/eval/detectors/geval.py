@@ -10,7 +10,7 @@ from eirene.core.errors import BackendError, InputError
 from eirene.core.scores import Scores, Unscored
 from eirene.core.signature import derive_seed
 from eirene.core.usage import Meter
-from eirene.eval.base import Case, Need
+from eirene.eval.base import NO_COVERAGE, Case, Need
 from eirene.eval.detectors.judge import (
     QUORUM,
     asked_often,
@@ -38,7 +38,6 @@ Aspect = Literal["consistency", "factuality"]
 
 SAMPLES = 20
 LOWEST, HIGHEST = 1, 5
-NO_COVERAGE = "geval rates hallucinations only"
 
 _MIN_MASS = 0.5
 """Probability that the five ratings must have together for their distribution to be one of ratings."""
@@ -115,7 +114,7 @@ def _scores(rating: float, **raw: float) -> Scores:
     error = (HIGHEST - rating) / (HIGHEST - LOWEST)
     return Scores(
         hallucination=min(1.0, max(0.0, error)),  # a weighted mean may miss its bounds by a rounding
-        coverage=Unscored(unscored=NO_COVERAGE),
+        coverage=NO_COVERAGE,
         raw={"rating": rating, **raw},
     )
 

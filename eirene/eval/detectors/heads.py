@@ -4,14 +4,13 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
 from statistics import fmean
 
 from eirene.core.errors import InputError
-from eirene.core.scores import ArgumentScore, Score, Scores, SentenceScore, Unscored, WordScore, number
+from eirene.core.scores import ArgumentScore, Score, Scores, SentenceScore, Unscored, WordScore
 from eirene.core.usage import Meter, Usage
-from eirene.eval.base import GIVEN, Case, Detector, Need, uncheckable
-from eirene.eval.detectors.chunks import Piece, packed, sentences_of, share_out, whole
+from eirene.eval.base import GIVEN, NO_COVERAGE, Case, Detector, Need, uncheckable
+from eirene.eval.detectors.chunks import EMPTY, Piece, packed, sentences_of, share_out, together, whole
 from eirene.eval.registry import detector
 from eirene.eval.resources import Resources
 from eirene.models.local.heads import HeadModel, load_head
@@ -19,18 +18,11 @@ from eirene.models.protocols import PROTOCOLS, Kind, Protocol
 from eirene.prompts import load_prompt
 from eirene.text.sentences import split_sentences
 
-NO_COVERAGE = Unscored(unscored="this detector looks for hallucinations only")
-_EMPTY = "it is empty"
 _WORD = re.compile(r"\S+")
 
 
-@dataclass(frozen=True, slots=True)
-class _Hypothesis:
-    """A hypothesis and the windows of text that may support it; `why` says why there are none."""
-
-    hypothesis: str
-    windows: tuple[str, ...]
-    why: str = ""
+_Question = tuple[str, list[str] | Unscored]
+"""A hypothesis, and the windows of text that may support it, or why there are none."""
 
 
 class HeadDetector:
@@ -82,7 +74,7 @@ class HeadDetector:
                 ArgumentScore(group=name, n=n, coverage=e)
                 for (name, n, _), e in zip(arguments, of_arguments, strict=True)
             ),
-            chunks=max([1, *(len(q.windows) for q in questions)]),
+            chunks=max([1, *(len(w) for _, w in questions if not isinstance(w, Unscored))]),
         )
 
     def _windows(self, given: Sequence[str], *, is_long: bool) -> list[list[Piece]]:
@@ -93,54 +85,51 @@ class HeadDetector:
         size = self._model.length if self._row.counts == "tokens" else lambda text: len(text.split())
         return packed(pieces, [size(piece.of(given)) for piece in pieces], self._row.window)
 
-    def _question(self, hypothesis: str, windows: Sequence[Sequence[Piece]], texts: Sequence[str]) -> _Hypothesis:
+    def _question(self, hypothesis: str, windows: Sequence[Sequence[Piece]], texts: Sequence[str]) -> _Question:
         """The hypothesis with the windows, made of pieces of the texts, that it is compared with."""
         if not hypothesis.strip():
-            return _Hypothesis(hypothesis, (), _EMPTY)
-
-        def joined(some: Sequence[Piece]) -> str:
-            return " ".join(piece.of(texts) for piece in some)
-
+            return hypothesis, Unscored(unscored=EMPTY)
         read: list[str] = []
         for window in windows:
-            found = share_out(
-                window,
-                texts,
-                lambda some: self._model.tokens(joined(some), hypothesis),
-                limit=self._model.max_tokens,
-                beside="the sentence and the marks around it",
-            )
+            found = self._fitting(window, texts, lambda text: (text, hypothesis), " ", beside="the sentence")
             if isinstance(found, Unscored):
-                return _Hypothesis(hypothesis, (), found.unscored)
-            read += map(joined, found)
-        return _Hypothesis(hypothesis, tuple(read))
+                return hypothesis, found
+            read += found
+        return hypothesis, read
 
-    def _parts(self, argument: str, answer: str) -> list[_Hypothesis]:
+    def _parts(self, argument: str, answer: str) -> list[_Question]:
         """The argument as a hypothesis compared with the answer; in parts where a sentence does not fit beside it."""
         said, texts = sentences_of([answer]), [argument]
         longest = max((piece.of([answer]) for piece in said), key=self._model.length)
+        beside = "the answer's longest sentence"
+        found = self._fitting(whole(texts), texts, lambda text: (longest, text), "", beside=beside)
+        if isinstance(found, Unscored):
+            return [(argument, found)]
+        return [self._question(part, [said], [answer]) for part in found]
+
+    def _fitting(
+        self, pieces: Sequence[Piece], texts: Sequence[str], pair: Callable[[str], tuple[str, str]], joint: str,
+        *, beside: str,
+    ) -> list[str] | Unscored:  # fmt: skip
+        """The pieces, joined, in chunks that the model reads in a pair; or why they cannot be had."""
 
         def joined(some: Sequence[Piece]) -> str:
-            return "".join(piece.of(texts) for piece in some)
+            return joint.join(piece.of(texts) for piece in some)
 
-        found = share_out(
-            whole(texts),
-            texts,
-            lambda some: self._model.tokens(longest, joined(some)),
-            limit=self._model.max_tokens,
-            beside="the answer's longest sentence and the marks around it",
-        )
-        if isinstance(found, Unscored):
-            return [_Hypothesis(argument, (), found.unscored)]
-        return [self._question(joined(part), [said], [answer]) for part in found]
+        def count(some: Sequence[Piece]) -> int:
+            return self._model.tokens(*pair(joined(some)))
 
-    def _errors(self, questions: Sequence[_Hypothesis], meter: Meter) -> list[Score]:
+        beside = f"{beside} and the marks around it"
+        found = share_out(pieces, texts, count, limit=self._model.max_tokens, beside=beside)
+        return found if isinstance(found, Unscored) else [*map(joined, found)]
+
+    def _errors(self, questions: Sequence[_Question], meter: Meter) -> list[Score]:
         """1 - the best window's probability, for each question."""
-        pairs = [(window, q.hypothesis) for q in questions for window in q.windows]
+        pairs = [(w, text) for text, windows in questions if not isinstance(windows, Unscored) for w in windows]
         if pairs:
             meter.add(Usage(calls=1))
         found = iter(self._model.supports(pairs))
-        return [1.0 - max(next(found) for _ in q.windows) if q.windows else Unscored(unscored=q.why) for q in questions]
+        return [w if isinstance(w, Unscored) else 1.0 - max(next(found) for _ in w) for _, w in questions]
 
     def _by_tokens(self, case: Case, meter: Meter) -> Scores:
         prompts = self._prompts(case)
@@ -193,15 +182,6 @@ def needs_of(row: Protocol) -> frozenset[Need]:
 def _highest(marks: Sequence[tuple[int, int, float]], start: int, end: int) -> float:
     """The highest of what touches a part of the answer; 0 where nothing does."""
     return max((share for first, last, share in marks if first < end and last > start), default=0.0)
-
-
-def together(errors: Sequence[Score], combined: Callable[[list[float]], float] = max) -> Score:
-    """The worst, or another measure of all; where a part is unscored, so is the whole: the worst may be that part."""
-    unscored = [e for e in errors if isinstance(e, Unscored) and e.unscored != _EMPTY]
-    if unscored:
-        return unscored[0]
-    numbers = [n for e in errors if (n := number(e)) is not None]
-    return combined(numbers) if numbers else Unscored(unscored="there is nothing to score")
 
 
 def declare(make: Callable[[Protocol, Resources], Detector], *kinds: Kind) -> None:

@@ -10,7 +10,7 @@ from functools import partial
 from eirene.core.errors import InputError
 from eirene.core.scores import Scores, SentenceScore, Unscored
 from eirene.core.usage import Meter
-from eirene.eval.base import Case, Need, unmet
+from eirene.eval.base import NO_COVERAGE, Case, Need, unmet
 from eirene.eval.detectors.chunks import Piece, part_of, share_out, whole
 from eirene.eval.detectors.judge import bounded
 from eirene.eval.detectors.samples import SAMPLE_PROMPTS, sample_messages
@@ -108,8 +108,6 @@ def by_sentence(
 HALF_NLL = 2.0
 """Nats a token that map to an error score of 0.5: a perplexity of 7.4."""
 
-_GPTSCORE_NO_COVERAGE = "gptscore looks for hallucinations only"
-
 
 class GptScore:
     """How unlikely the answer is, by a causal language model.
@@ -145,7 +143,7 @@ class GptScore:
         mean = mean_logprob(found.tokens)
         return Scores(
             hallucination=bounded(max(0.0, -mean), half=HALF_NLL),
-            coverage=Unscored(unscored=_GPTSCORE_NO_COVERAGE),
+            coverage=NO_COVERAGE,
             sentences=by_sentence(
                 case.answer, found.tokens, lambda own: bounded(max(0.0, -mean_logprob(own)), half=HALF_NLL)
             ),
@@ -176,8 +174,6 @@ TOP = 5
 
 HALF_ENTROPY = 3.0
 """Nats that map to an error score of 0.5."""
-
-_ENTROPY_NO_COVERAGE = "pseudo-entropy looks for hallucinations only"
 
 
 class PseudoEntropy:
@@ -248,7 +244,7 @@ def _scores(values: list[float]) -> Scores:
     largest = max(values)
     return Scores(
         hallucination=bounded(largest, half=HALF_ENTROPY),
-        coverage=Unscored(unscored=_ENTROPY_NO_COVERAGE),
+        coverage=NO_COVERAGE,
         raw={"max_pseudo_entropy": largest, "tokens": float(len(values))},
     )
 

@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from eirene.core.scores import Scores, SentenceScore, Unscored, WordScore
-from eirene.eval.base import Need
+from eirene.eval.base import NO_COVERAGE, Need
 from eirene.eval.detectors.judge import bounded
 from eirene.eval.detectors.samples import SampledDetector, SampleSource, source_of
 from eirene.eval.registry import detector
@@ -30,7 +30,6 @@ if TYPE_CHECKING:
 HALF_NLL = 6.0
 """Nats that map to an error score of 0.5: about the mean for a passage of 200 words beside 20 samples of it."""
 
-_NO_COVERAGE = "selfcheck looks for hallucinations only"
 NO_WORDS = "the answer has no words"
 
 
@@ -66,7 +65,7 @@ class SelfCheckNgram(SampledDetector):
         largest = fmean(max(own) for own in nlls if own)
         return Scores(
             hallucination=bounded(largest, half=HALF_NLL),
-            coverage=Unscored(unscored=_NO_COVERAGE),
+            coverage=NO_COVERAGE,
             sentences=tuple(
                 SentenceScore(
                     n=n, hallucination=bounded(max(own), half=HALF_NLL) if own else Unscored(unscored="no words")
@@ -122,7 +121,7 @@ def sentence_scores(sentences: list[Sentence], values: Array, n_samples: int) ->
     mean = float(values.mean())
     return Scores(
         hallucination=min(1.0, max(0.0, mean)),
-        coverage=Unscored(unscored=_NO_COVERAGE),
+        coverage=NO_COVERAGE,
         sentences=tuple(
             SentenceScore(n=sentence.n, hallucination=min(1.0, max(0.0, float(value))))
             for sentence, value in zip(sentences, values, strict=True)

@@ -14,6 +14,7 @@ from eirene.core.scores import ArgumentScore, Score, Scores, SentenceScore, Unsc
 from eirene.core.usage import Meter
 from eirene.eval.base import GIVEN, Case, Detector, Need
 from eirene.eval.detectors.chainpoll import ChainPoll, Question
+from eirene.eval.detectors.chunks import together
 from eirene.eval.detectors.judge import Section, fenced, given_sections, is_given, question_sections
 from eirene.eval.registry import build_detector, detector
 from eirene.eval.resources import Resources
@@ -165,10 +166,8 @@ def _risk(why: str | None, odds: float | Unscored | None, cheap: float | None) -
 def _with_reasons(scores: Scores, odds: Sequence[float | Unscored]) -> Scores:
     """The scores with the coverage of what a critique asked for; of the answer that of the reason least met."""
     met: list[Score] = [o if isinstance(o, Unscored) else risk_by(o) for o in odds]
-    worst = max((value for score in met if (value := number(score)) is not None), default=None)
-    lost = next((score for score in met if isinstance(score, Unscored)), None)
     arguments = tuple(ArgumentScore(group=ASKED, n=n, coverage=score) for n, score in enumerate(met, start=1))
-    return scores.model_copy(update={"coverage": worst if lost is None else lost, "arguments": arguments})
+    return scores.model_copy(update={"coverage": together(met), "arguments": arguments})
 
 
 def _scores(sentences: list[SentenceScore], odds: dict[int, float | Unscored], *, is_cascade: bool) -> Scores:

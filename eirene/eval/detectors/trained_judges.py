@@ -11,8 +11,9 @@ import re
 from eirene.core.errors import PERMANENT_ERRORS, BackendError
 from eirene.core.scores import Score, Scores, SentenceScore, Unscored
 from eirene.core.usage import Meter
-from eirene.eval.base import Case, uncheckable
-from eirene.eval.detectors.heads import NO_COVERAGE, declare, needs_of, together
+from eirene.eval.base import NO_COVERAGE, Case, uncheckable
+from eirene.eval.detectors.chunks import together
+from eirene.eval.detectors.heads import declare, needs_of
 from eirene.eval.resources import Resources
 from eirene.models.chat import ChatModel, Sampling
 from eirene.models.local.heads import FIELD
@@ -94,7 +95,7 @@ def judge_messages(row: Protocol, case: Case, text: str) -> tuple[Message, ...]:
     documents = (json.dumps({"doc_id": str(n), "text": p}, ensure_ascii=False) for n, p in enumerate(given))
     said = {"answer": break_control_tokens(text), "question": break_control_tokens(case.question)}
     said |= {"passages": "\n".join(given), "documents": "\n".join(documents)}
-    prompt = load_prompt(str(row.prompt))
+    prompt = load_prompt(row.prompt)
     messages = prompt.fill({name: said[name] for name in prompt.placeholders})
     if "answer" in prompt.placeholders:
         return messages
