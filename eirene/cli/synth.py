@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
@@ -219,10 +219,7 @@ def _rows(
 
 
 def _line(item: Item) -> str:
-    return _dumped({key: value for key, value in item.model_dump(mode="json").items() if value is not None})
-
-
-def _dumped(row: Mapping[str, Any]) -> str:
+    row = {key: value for key, value in item.model_dump(mode="json").items() if value is not None}
     return json.dumps(row, ensure_ascii=False, allow_nan=False)
 
 
