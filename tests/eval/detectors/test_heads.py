@@ -304,6 +304,10 @@ async def test_each_protocol_gives_what_its_own_code_gives(name: str, tmp_path_f
         [] if row.is_whole else errors, abs=1e-5
     )
     assert isinstance(scores.coverage, Unscored) and scores.arguments == ()
+    if row.base is not None:  # without a hub: a configuration that transformers knows, and the tokenizer, beside them
+        (folder / "config.json").write_bytes((Path(row.base) / "config.json").read_bytes())
+        detector = HeadDetector(load_head(PROTOCOLS[name], f"hf:{folder}", device="cpu"))
+        assert (await detector.score(RAG, meter=Meter())).hallucination == pytest.approx(whole, abs=1e-5)
 
 
 async def test_windows_are_those_of_the_protocol_and_the_best_counts(tmp_path: Path) -> None:
