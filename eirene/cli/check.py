@@ -89,6 +89,8 @@ def check(
         report = make_report(
             found, wanted, detectors=measure.detectors, versions=measure.versions, baseline=before, tolerance=tolerance
         )
+        if measure.meter.total.calls:
+            say(f"the judge was asked about {measure.judged:,} sentences, in {measure.meter.total.calls:,} calls")
         _write_report(report, junit=junit, summary=summary, force=force)
         _show(report, as_json=as_json)
         if write_baseline is not None and report.state == "passed":
@@ -118,9 +120,10 @@ def _measure(names: str | None, models: ScoreFlags, concurrency: int) -> RowMeas
     from eirene.agent.check.rows import RowMeasure
     from eirene.eval.registry import build_detectors, parse_names
 
-    chosen = [] if names is None else parse_names(names)
-    resources = models.resources(chosen, concurrency=concurrency) if chosen else None
-    return RowMeasure(build_detectors(chosen, resources) if resources is not None else ())
+    if names is None:
+        return RowMeasure(judge=models.cascade(concurrency))
+    chosen = parse_names(names)
+    return RowMeasure(build_detectors(chosen, models.resources(chosen, concurrency=concurrency)))
 
 
 def _rows(items: Dataset, measure: RowMeasure, concurrency: int, *, needs_ids: bool) -> list[QualityRow]:

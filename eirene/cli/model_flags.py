@@ -20,6 +20,7 @@ if TYPE_CHECKING:
     from eirene.agent.state import Parts
     from eirene.eval.base import Need
     from eirene.eval.calibration import Calibration
+    from eirene.eval.detectors.token_judge import TokenJudge
     from eirene.eval.resources import Resources
     from eirene.gate.calibration import GateCalibration
     from eirene.models.cache import CallCache
@@ -242,6 +243,17 @@ class ScoreFlags(DetectorFlags):
         check_detectors(names, found)
         self._tell_prompts(is_asked=self.judge is not None or self.local_model is not None)
         warn_of_unused(found, [DETECTORS[name].needs for name in names])
+        return found
+
+    def cascade(self, concurrency: int) -> TokenJudge | None:
+        """The judge of what the verifier is unsure of; None where none is named."""
+        from eirene.eval.detectors.token_judge import TokenJudge
+        from eirene.eval.registry import build_detector
+
+        if self.judge is None:
+            return None
+        found = build_detector("cascade", self.resources(["cascade"], concurrency=concurrency))
+        assert isinstance(found, TokenJudge)
         return found
 
 

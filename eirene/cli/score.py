@@ -29,7 +29,10 @@ In = Annotated[str, typer.Argument(metavar="IN", help=IN_HELP)]
 Out = Annotated[str | None, typer.Option(metavar="FILE", help="Where to write a line per row; - is standard output.")]
 Names = Annotated[
     str | None,
-    typer.Option(help="Which detectors, comma-separated.", show_default="rouge,alignment; with --heatmap: salience"),
+    typer.Option(
+        help="Which detectors, comma-separated.",
+        show_default="rouge,alignment, with --judge cascade; with --heatmap: salience",
+    ),
 ]
 _heatmap_option = partial(typer.Option, rich_help_panel="Heatmap")
 HeatmapFile = Annotated[
@@ -84,7 +87,7 @@ def score(
             raise InputError("--id goes with --heatmap", field="id")
         if out is None:
             raise InputError("give --out FILE, where the scores go", field="out")
-        names = parse_names(detectors or "rouge,alignment")
+        names = parse_names(detectors or ("rouge,alignment" if models.judge is None else "rouge,alignment,cascade"))
         resources = models.resources(names, word_maps=word_maps)
         check_output(out, force=force)
         check_outside(out, file)

@@ -12,7 +12,8 @@ import typer
 from eirene.cli import flags
 from eirene.cli.check import FAILED, Junit, check_outputs
 from eirene.cli.data_flags import IN_HELP, CorpusFlags, DataFlags, RowId, passages_of, with_id
-from eirene.cli.flags import with_groups
+from eirene.cli.flags import Only, with_groups
+from eirene.cli.model_flags import ScoreFlags
 from eirene.cli.progress import watch
 from eirene.cli.refine import check_page
 from eirene.cli.terminal import console, output, say
@@ -24,6 +25,7 @@ if TYPE_CHECKING:
     from eirene.core.records import Item
     from eirene.core.scores import Unscored
     from eirene.core.verification import Verification
+    from eirene.eval.detectors.token_judge import TokenJudge
 
 File = Annotated[
     str | None,
@@ -58,12 +60,12 @@ AsJson = Annotated[
 ]
 _UNASKED = "(none)"
 """The question to an answer that is no row."""
-_THREADS = 4
+_THREADS, _CALLS = 4, 32
 
 
 @with_groups(
-    "fail-on", "threshold", "out", "junit", "answer", "context", "id", "corpus", "map", "limit", "json", "html",
-    "force", "config",
+    "fail-on", "threshold", "judge", "out", "junit", "answer", "context", "id", "corpus", "map", "limit", "json",
+    "html", "force", "config",
 )  # fmt: skip
 def verify(
     file: File = None,
@@ -75,6 +77,7 @@ def verify(
     threshold: Threshold = None,
     out: Out = None,
     junit: Junit = None,
+    models: Annotated[ScoreFlags, Only("judge", "base_url", "timeout", "cache")],
     data: DataFlags,
     corpus: CorpusFlags,
     as_json: AsJson = False,
@@ -101,7 +104,9 @@ def verify(
                 items, total = _of_rows(str(file), row, data, corpus)
         if html is not None and total > 1:
             raise InputError(f"--html draws one row, and {total} are there; pick one with --id", field="html")
-        rows, last = asyncio.run(_read(items, total, rule, out=out, as_json=as_json, with_ids=not context, force=force))
+        judge = models.cascade(_CALLS)
+        read = _read(items, total, rule, judge, out=out, as_json=as_json, with_ids=not context, force=force)
+        rows, last = asyncio.run(read)
         one = last if total == 1 else None
         _show(rows, one, html, as_json=as_json, is_row=not context, force=force)
         _end(rows, junit, to_stderr=as_json or html is not None, has_rule=rule != FailRule(), force=force)
@@ -161,22 +166,23 @@ def _of_rows(file: str, row: str | None, data: DataFlags, corpus: CorpusFlags) -
 
 
 async def _read(
-    items: Iterable[Item], total: int, rule: FailRule, *, out: str | None, as_json: bool, with_ids: bool, force: bool
-) -> tuple[list[VerifiedRow], tuple[Item, Verification | Unscored] | None]:
+    items: Iterable[Item], total: int, rule: FailRule, judge: TokenJudge | None, *, out: str | None, as_json: bool,
+    with_ids: bool, force: bool,
+) -> tuple[list[VerifiedRow], tuple[Item, Verification | Unscored] | None]:  # fmt: skip
     """The rows and the last one's verification; each is written as soon as it and those before it are read."""
     from eirene.agent.check.verified import RowVerifier, verified_row
     from eirene.data.journal import open_journal
     from eirene.data.output import STDOUT, line_writer
-    from eirene.eval.scoring import in_order
+    from eirene.eval.scoring import in_order, workers_for
 
-    rows, last, verifier = list["VerifiedRow"](), None, RowVerifier()
-    workers = min(_THREADS, os.cpu_count() or 1)
+    rows, last, verifier = list["VerifiedRow"](), None, RowVerifier(judge)
+    workers = min(_THREADS, os.cpu_count() or 1) if judge is None else workers_for([judge], _CALLS)
     with ExitStack() as stack:
         journal = stack.enter_context(open_journal(out, on_line=verifier.know, anew=force)) if out else None
         write = stack.enter_context(line_writer(STDOUT)) if as_json else None
         progress = stack.enter_context(watch(total))
         async for item, read in in_order(items, verifier.read, workers=workers):
-            if journal is not None and not read.is_known:
+            if journal is not None and read.is_new:
                 journal.append([read.line])
             if write is not None:
                 write(read.json(with_id=with_ids))
@@ -219,6 +225,7 @@ def _write_page(item: Item, found: Verification, path: str, *, is_row: bool, for
 
 def _end(rows: Sequence[VerifiedRow], junit: str | None, *, to_stderr: bool, has_rule: bool, force: bool) -> None:
     """Says what became of all rows, the verdict last, where a log ends; and ends with its exit code."""
+    from eirene.agent.check.rows import JUDGE_FAILED
     from eirene.data.output import write_text
     from eirene.views.quality import junit_of_rows, verified_headline
 
@@ -229,6 +236,8 @@ def _end(rows: Sequence[VerifiedRow], junit: str | None, *, to_stderr: bool, has
         typer.echo(said, err=to_stderr)
     if any(row.failed for row in rows):
         raise typer.Exit(FAILED)
+    if any((row.why or "").startswith(JUDGE_FAILED) for row in rows):
+        raise typer.Exit(1)
     if all(row.risk is None for row in rows):
         why = next((row.why for row in rows), "there is no row")
         if has_rule:

@@ -119,7 +119,8 @@ class RowReport:
 class VerifiedRow:
     """What `eirene verify` shows of a row: `risk` in [0, 1], how many sentences have which verdict, its faults.
 
-    `why` says why nothing was verified, and `risk` is then None. `failed`: what makes the row fail, in words.
+    `why` says why nothing was verified, and `risk` is then None. `failed`: what makes the row fail, in words. `judged`:
+    how many sentences a judge was asked about.
     """
 
     id: str
@@ -128,6 +129,7 @@ class VerifiedRow:
     faults: tuple[RowFault, ...] = ()
     why: str | None = None
     failed: tuple[str, ...] = ()
+    judged: int = 0
 
 
 @dataclass(frozen=True, slots=True)

@@ -72,6 +72,8 @@ class ClaimVerdict(FrozenModel):
     """The verifier's probability that they contradict it."""
     risk: Probability | None = None
     """The estimated probability that people would mark the sentence as unsupported or contradicted."""
+    judged: Probability | None = Field(default=None, exclude_if=is_none)
+    """A judge's probability that it is not supported, which risk and verdict then count; null where none was asked."""
     evidence: Evidence | None = None
     """The sentence of a passage that decides; of an unclear or unsupported one, what comes nearest."""
     why: str | None = None
@@ -143,6 +145,11 @@ class Verification(FrozenModel):
     def checked(self) -> tuple[ClaimVerdict, ...]:
         """The sentences that were checked."""
         return tuple(claim for claim in self.claims if claim.verdict != "not checked")
+
+    @property
+    def judged(self) -> tuple[ClaimVerdict, ...]:
+        """The sentences that a judge was asked about."""
+        return tuple(claim for claim in self.claims if claim.judged is not None)
 
     @property
     def faulty(self) -> tuple[ClaimVerdict, ...]:

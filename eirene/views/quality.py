@@ -98,7 +98,9 @@ def verified_headline(rows: Sequence[VerifiedRow], *, has_rule: bool) -> str:
         sentences.update(row.verdicts)
     parts = [f"{verdict}{len(rows):,} rows{' failed' if has_rule else ''}", f"{verified:,} verified"]
     parts += [f"{count:,} not verified ({_short(why)})" for why, count in reasons.most_common(3)]
-    return "; ".join([*parts, f"sentences: {_counts(sentences) or 'none'}"])
+    asked = sum(row.judged for row in rows)
+    judged = f"; the judge was asked about {asked:,} of them" if asked else ""
+    return "; ".join([*parts, f"sentences: {_counts(sentences) or 'none'}{judged}"])
 
 
 def junit_of_rows(rows: Sequence[VerifiedRow], *, said: str) -> str:

@@ -6,6 +6,7 @@ import functools
 import io
 import json
 import logging
+import math
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -64,6 +65,7 @@ class Run:
 
     def __call__(self, *arguments: str | Path, stdin: bytes = b"") -> Result:
         self._monkeypatch.setattr("sys.stdin", io.TextIOWrapper(io.BytesIO(stdin)))
+        self._monkeypatch.setattr("eirene.cli.progress._FIRST_S", math.inf)  # a slow machine says no more
         self._monkeypatch.setattr(typer.main, "get_command", ANEW if HELP & {*arguments} else ONCE)
         code = self._main([str(a) for a in arguments])
         for name in [name for name in logging.root.manager.loggerDict if name.startswith(("eirene.", "uvicorn"))]:

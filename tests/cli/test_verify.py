@@ -9,7 +9,10 @@ from xml.etree import ElementTree
 import pytest
 
 import eirene
+from eirene.testing.loopback import LoopbackServer
+from eirene.testing.script import HttpError
 from tests.cli.run import EXAMPLES, GIVEN, Run, assert_error, write
+from tests.models.test_token_choice import first_token
 from tests.rows import each
 
 ROW = {
@@ -103,6 +106,30 @@ def test_a_rerun_goes_on_where_the_last_one_ended(run: Run, tmp_path: Path) -> N
     assert_error(run(*told), "does not fit its checksum")
     assert run(*told, "--force").code == 0
     assert len(out.read_bytes().splitlines()) == 1
+
+
+@pytest.mark.usefixtures("loopback")
+def test_a_judge_is_asked_where_the_verifier_is_unsure(run: Run, tmp_path: Path) -> None:
+    """And of the same sentences by `check`; where it cannot be reached, the row is not verified and not kept."""
+    doubted = "Anna Lind made the tower and saw it from the old bridge."
+    rows = write(tmp_path / "rows.jsonl", {**ROWS[0], "answer": f"{WRONG} {doubted}"}, {**ROWS[0], "id": "b"})
+    for script, code, said in [
+        (lambda *_: first_token("Yes", Yes=0.95, No=0.05), 0, "the judge was asked about 1 of them"),
+        (lambda *_: HttpError(400, "no"), 1, "1 not verified (the judge failed: "),
+    ]:
+        with LoopbackServer(script) as server:
+            told = ("--judge", "openai:judge", "--base-url", server.base_url)
+            out = tmp_path / f"{code}.jsonl"
+            result = run("verify", rows, *told, "--out", out)
+            assert (result.code, said in result.out) == (code, True), result
+            assert len(server.requests) >= 1
+            lines = [json.loads(line) for line in out.read_text("utf-8").splitlines()]
+            assert [line["id"] for line in lines] == (["wrong", "b"] if code == 0 else ["b"])
+            if code == 0:
+                assert [claim.get("judged") is not None for claim in lines[0]["claims"]] == [False, False, True]
+                checked = run("check", rows, *told, "--fail-if", "unsupported > 0", "--json")
+                assert checked.err == "the judge was asked about 1 sentences, in 1 calls\n"
+                assert "cascade.hallucination" in {f["quantity"] for f in json.loads(checked.out)["figures"]}
 
 
 def test_a_text_is_verified_against_files_of_passages(run: Run, tmp_path: Path, passages: Path) -> None:

@@ -13,26 +13,30 @@ import re
 from collections.abc import Iterable, Mapping, Sequence
 
 from eirene._version import __version__
-from eirene.core.errors import InputError
+from eirene.core.errors import PERMANENT_ERRORS, BackendError, InputError
 from eirene.core.grounding import NOTHING_GIVEN
 from eirene.core.quality import FaultKind, QualityRow, RowFault
 from eirene.core.records import Item
 from eirene.core.scores import Score, Scores, Unscored
 from eirene.core.signature import digest
+from eirene.core.usage import Meter
 from eirene.core.verification import ClaimVerdict, ClaimWord, Verification
 from eirene.eval.base import Detector, case_of
 from eirene.eval.detectors.alignment import AlignmentDetector
+from eirene.eval.detectors.token_judge import TokenJudge
 from eirene.eval.detectors.verifier import VerifierDetector
 from eirene.eval.scoring import Scorer, workers_for
 from eirene.models.encoder.runtime import shipped_encoder
 from eirene.models.verifier.runtime import shipped_verifier
 from eirene.text.refusals import is_refusal
 from eirene.text.sentences import split_sentences
-from eirene.verification.verify import verify
+from eirene.verification.verify import verify_item
 
-BY_SIDES, BY_PASSAGES = "alignment", "verifier"
+BY_SIDES = "alignment"
 FAULTY = 0.5
 """Error score of one sentence or argument from which it counts as unsupported, or as missing, as for the gate."""
+JUDGE_FAILED = "the judge failed"
+"""How the reason begins where a call of the judge failed."""
 _MADE = re.compile(r"item-[0-9a-f]{12}")
 """An id that was made of a row's content."""
 _REFUSES = "the answer only refuses"
@@ -42,18 +46,22 @@ _DIGITS = 4
 
 
 class RowMeasure:
-    """Measures answers. `named` are detectors that score every row in place of the usual ones.
+    """Measures answers. `named` are detectors that score every row in place of the usual ones; a `judge` reads passages
+    where the verifier is unsure.
 
     The same item gives the same row, as far as its detectors only compute. Raises `EncoderError` where the
     shipped models are damaged.
     """
 
-    def __init__(self, named: Sequence[Detector] = ()) -> None:
-        self._verifier = shipped_verifier()
+    def __init__(self, named: Sequence[Detector] = (), *, judge: TokenJudge | None = None) -> None:
+        self._judge = judge
+        by_passages = VerifierDetector(shipped_verifier()) if judge is None else judge
+        self._passages_by = by_passages.name
         self._own: dict[str, Detector] = {
             BY_SIDES: AlignmentDetector(shipped_encoder()),
-            BY_PASSAGES: VerifierDetector(self._verifier),
+            by_passages.name: by_passages,
         }
+        self.judged, self.meter = 0, Meter()
         self._deciding = {detector.name: detector for detector in named} or self._own
         self._named = tuple(detector.name for detector in named)
         self._scorer = Scorer(tuple({**self._own, **self._deciding}.values()))
@@ -80,11 +88,12 @@ class RowMeasure:
 
     async def measure(self, item: Item) -> QualityRow:
         """The row of an item. What fails, and an answer that only refuses, leaves it unscored, with the reason."""
-        usual = BY_SIDES if item.perspectives else BY_PASSAGES if item.context else None
+        usual = BY_SIDES if item.perspectives else self._passages_by if item.context else None
         deciding = self._named or tuple(filter(None, [usual]))
         wanted = dict.fromkeys([*deciding, *([BY_SIDES] if item.perspectives else [])])
         # First, as it works beside other rows, and the verifier then knows what the detector would have it read.
-        claims, faults = (0, ()) if item.perspectives else await asyncio.to_thread(self._by_passages, item)
+        found = None if item.perspectives else await verified(item, self._judge, meter=self.meter)
+        claims, faults = self._by_passages(found) if isinstance(found, Verification) else (0, ())
         by_name = {detector.name: detector for detector in self._scorer.detectors}
         case = case_of(item)
         scored = await asyncio.gather(*(self._scorer.score_by(by_name[name], case) for name in wanted))
@@ -106,14 +115,28 @@ class RowMeasure:
             why=_REFUSES if refuses else _why_unscored(scores),
         )
 
-    def _by_passages(self, item: Item) -> tuple[int, tuple[RowFault, ...]]:
-        if not item.context:
-            return 0, ()
-        found = verify(item.answer, item.context, question=item.query, verifier=self._verifier)
+    def _by_passages(self, found: Verification) -> tuple[int, tuple[RowFault, ...]]:
+        self.judged += len(found.judged)
         read, faults = found.checked, read_faults(found)
         if read and not faults:
             faults = (_read_fault(min(read, key=lambda claim: claim.supported or 0.0), "weakest"),)
         return len(read), faults
+
+
+async def verified(item: Item, judge: TokenJudge | None, *, meter: Meter) -> Verification | Unscored | None:
+    """What `verify` says of an item, in a thread, and a judge where it is unsure; None where the item gives nothing.
+
+    A call of the judge that fails leaves it unscored, with the reason. Raises `PERMANENT_ERRORS`.
+    """
+    found = await asyncio.to_thread(verify_item, item, item.answer)
+    if judge is None or found is None:
+        return found
+    try:
+        return await judge.reread(case_of(item), found, meter=meter)
+    except BackendError as error:
+        if isinstance(error, PERMANENT_ERRORS):
+            raise
+        return Unscored(unscored=f"{JUDGE_FAILED}: {error.kind}: {error}")
 
 
 _FAULTY: dict[ClaimWord, FaultKind] = {"unsupported": "unsupported", "contradicted": "contradicted"}

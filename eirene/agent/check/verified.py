@@ -2,24 +2,24 @@
 
 from __future__ import annotations
 
-import asyncio
 import json
 from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any, Self
 
-from eirene.agent.check.rows import given_digest, read_faults
+from eirene.agent.check.rows import given_digest, read_faults, verified
 from eirene.core.errors import InputError
 from eirene.core.quality import VerifiedRow
 from eirene.core.records import Item
 from eirene.core.scores import Unscored
 from eirene.core.signature import digest
+from eirene.core.usage import Meter
 from eirene.core.validation import described
 from eirene.core.verification import Verification
+from eirene.eval.detectors.token_judge import TokenJudge
 from eirene.models.verifier.runtime import shipped_verifier
 from eirene.verification.judging import version_of
-from eirene.verification.verify import verify_item
 
 NOTHING_GIVEN = Unscored(unscored="the row gives no 'context' and no 'perspectives'")
 
@@ -30,7 +30,8 @@ class ReadRow:
 
     found: Verification | Unscored
     line: dict[str, Any]
-    is_known: bool = False
+    is_new: bool = True
+    """Whether the line is to be kept: it was not known before, and did not fail for a call that may be tried again."""
 
     def json(self, *, with_id: bool) -> str:
         """The line, or without the row's id the verification alone, as JSON."""
@@ -39,10 +40,15 @@ class ReadRow:
 
 
 class RowVerifier:
-    """Verifies rows. What it was told by `know` it does not read again."""
+    """Verifies rows, by a `judge` where the verifier is unsure. What it was told by `know` it does not read again.
 
-    def __init__(self) -> None:
-        self.version = version_of(shipped_verifier())
+    `meter` has the judge's calls.
+    """
+
+    def __init__(self, judge: TokenJudge | None = None) -> None:
+        self.version = version_of(shipped_verifier()) if judge is None else judge.version
+        self.meter = Meter()
+        self._judge = judge
         self._known: dict[str, dict[str, Any]] = {}
 
     def know(self, line: dict[str, Any]) -> None:
@@ -56,7 +62,10 @@ class RowVerifier:
         self._known[line["id"]] = line
 
     async def read(self, item: Item) -> ReadRow:
-        """What is known of a row, or read in a thread. Raises `InputError` where what is known is of another row."""
+        """What is known of a row, or read in a thread. A call that fails leaves it unscored, with the reason.
+
+        Raises `InputError` where what is known is of another row, and `PERMANENT_ERRORS` of the judge.
+        """
         key = digest([given_digest(item), item.answer])[:16]
         line = self._known.get(item.id)
         if line is not None:
@@ -64,11 +73,13 @@ class RowVerifier:
                 raise InputError(
                     f"row {item.id!r} is another than the one verified; --force verifies all anew", field="out"
                 )
-            return ReadRow(_found_in(line), line, is_known=True)
-        found = await asyncio.to_thread(verify_item, item, item.answer)
-        read = NOTHING_GIVEN if found is None else found.model_copy(update={"id": item.id})
+            return ReadRow(_found_in(line), line, is_new=False)
+        read = await verified(item, self._judge, meter=self.meter)
+        found = NOTHING_GIVEN if read is None else read
+        if isinstance(found, Verification):
+            found = found.model_copy(update={"id": item.id})
         said = {"id": item.id, "row": key, "verifier": self.version}
-        return ReadRow(read, said | read.model_dump(mode="json"))
+        return ReadRow(found, said | found.model_dump(mode="json"), is_new=not isinstance(read, Unscored))
 
 
 def _found_in(line: dict[str, Any]) -> Verification | Unscored:
@@ -117,4 +128,4 @@ def verified_row(name: str, found: Verification | Unscored, rule: FailRule) -> V
         return VerifiedRow(name, None, {}, why=found.unscored, failed=failed)
     why = None if found.checked else next((claim.why for claim in found.claims if claim.why), "it has no sentence")
     verdicts = Counter[str](claim.verdict for claim in found.claims)
-    return VerifiedRow(name, found.risk, verdicts, read_faults(found), why, failed)
+    return VerifiedRow(name, found.risk, verdicts, read_faults(found), why, failed, len(found.judged))

@@ -79,7 +79,7 @@ class ChainPoll:
         self.chat = model if isinstance(model, ChatModel) else ChatModel(model)
         self.prompts = prompts
         self._asks: Asks = asks
-        self._polls = polls
+        self.polls = polls
         self._seeds = [derive_seed(seed, "poll", n) for n in range(polls)]
         self._scores: Memo[tuple[Message, ...], Scores] = Memo(_KEPT)
 
@@ -99,7 +99,7 @@ class ChainPoll:
         asked: tuple[Question, ...] = ("adherence", "correctness") if self._asks == "either" else (self._asks,)
         names = [*(f"chainpoll_{name}" for name in asked), HISTORY_PROMPT]
         names += [] if self.chat.structured == "text" else [VERDICT_JSON_PROMPT]
-        how = f"structured={self.chat.structured},n={self._polls},t=1"
+        how = f"structured={self.chat.structured},n={self.polls},t=1"
         return f"{self.chat.name},prompt={self.prompts.digests(names)},{how}"
 
     async def score(self, case: Case, *, meter: Meter) -> Scores:
@@ -122,7 +122,7 @@ class ChainPoll:
         raise_where_all_failed(replies)
         taken = [_read(reply) for reply in replies]
         self._warn_of_copies(taken)
-        return scores_of(taken, asked=question, requested=self._polls)
+        return scores_of(taken, asked=question, requested=self.polls)
 
     def _question(self, case: Case) -> Question | None:
         if self._asks == "adherence":

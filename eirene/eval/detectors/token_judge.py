@@ -1,5 +1,6 @@
 """The `judge` detector: log-odds of one token, Yes or No, for every sentence; `cascade` asks only where it must.
 
+The cascade also reads the verifications of `verify` and `check` again where the verifier is unsure.
 Where the model gives no token probabilities, its polls take their place (`eirene.eval.detectors.chainpoll`).
 """
 
@@ -7,11 +8,13 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Sequence
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from eirene.core.memo import Memo
 from eirene.core.scores import ArgumentScore, Score, Scores, SentenceScore, Unscored, number
 from eirene.core.usage import Meter
+from eirene.core.verification import ClaimVerdict, ClaimWord, Verification
 from eirene.eval.base import GIVEN, Case, Detector, Need
 from eirene.eval.detectors.chainpoll import ChainPoll, Question
 from eirene.eval.detectors.chunks import together
@@ -24,13 +27,15 @@ from eirene.prompts.fence import shown_line
 from eirene.prompts.history import HISTORY_PROMPT
 from eirene.text.sentences import split_sentences
 from eirene.verification.claims import not_checked
-from eirene.verification.judging import log_odds
+from eirene.verification.judging import FAULTED, answer_risk, log_odds
 
 if TYPE_CHECKING:
     from eirene.models.encoder.runtime import Encodes
 
 BAND = (0.2, 0.6)
 """Risks by the verifier between which a sentence is asked about (`benchmarks/judges.py` has what that costs)."""
+_NO = 0.5
+"""P(No) below which the model says Yes."""
 NO_COVERAGE = "the judge looks for hallucinations, and for what a critique asked"
 ASKED = "asked"
 """The group of a critique's reasons where nothing was given (`eirene.core.grounding`)."""
@@ -44,7 +49,8 @@ class TokenJudge:
     Score: hallucination of a sentence = P(No) by the log-odds of the first token; of the answer = that of its worst
         sentence, raw `log_odds` of Yes; unscored where a sentence could not be asked about. With `cheap`, a detector
         that costs no call, a sentence keeps its score outside of `BAND`, and within it the log-odds of both are
-        added; raw `asked` is the share of the sentences that the model judged. Coverage of a critique's reason, where
+        added; the answer's is then the chance that one of its sentences would be marked, and raw `asked` the share of
+        the sentences that the model judged. Coverage of a critique's reason, where
         nothing was given = P(No) that it is met now, of the answer = the worst; else unscored.
     Needs: a judge. It asks for adherence where text was given, else for correctness. A model without token
         probabilities is polled as `chainpoll` does, and `polls` of the scores say so.
@@ -108,6 +114,33 @@ class TokenJudge:
         found = _scores(scores, odds, is_cascade=self._cheap is not None)
         return _with_reasons(found, told[len(claims) :]) if reasons else found
 
+    async def reread(self, case: Case, found: Verification, *, meter: Meter) -> Verification:
+        """A verification of the case's answer, with what the model says of the sentences of which the verifier is
+        unsure: those with a risk within `BAND`, and those in a language that it does not read.
+
+        A sentence that could not be judged stays as it was. Raises `BackendError` where the model could not be asked.
+        """
+        doubted = [c for c in found.claims if c.unread or (c.risk is not None and BAND[0] < c.risk < BAND[1])]
+        told = await self._odds_of(case, [claim.text for claim in doubted], meter)
+        odds = {claim.n: o for claim, o in zip(doubted, told, strict=True) if isinstance(o, float)}
+        claims = tuple(_reread(claim, odds[claim.n]) if claim.n in odds else claim for claim in found.claims)
+        risks = [claim.risk for claim in claims if claim.risk is not None]
+        risk = answer_risk(risks) if risks else None
+        return found.model_copy(update={"claims": claims, "risk": risk, "verifier": self.version})
+
+    async def _odds_of(self, case: Case, claims: Sequence[str], meter: Meter) -> list[float | Unscored]:
+        """The log-odds of Yes for each claim: by one token, or by polls where the model gives no probabilities."""
+        if self._choice.is_readable:
+            told = await self._ask([claim_messages(case, claim, self._prompts) for claim in claims], meter)
+            if self._choice.is_readable:
+                return told
+        polled = [await self.polling.score(replace(case, answer=claim), meter=meter) for claim in claims]
+        shares = (scores.hallucination for scores in polled)
+        return [
+            share if isinstance(share, Unscored) else -log_odds(_smoothed(share, self.polling.polls))
+            for share in shares
+        ]
+
     async def _known(self, case: Case, meter: Meter) -> dict[int, float]:
         """The cheap detector's scores by sentence; empty where it has none, or where it is not there."""
         if self._cheap is None or not is_given(case):
@@ -163,6 +196,20 @@ def _risk(why: str | None, odds: float | Unscored | None, cheap: float | None) -
     return odds if isinstance(odds, Unscored) else risk_by(odds, cheap)
 
 
+def _smoothed(share: float, polls: int) -> float:
+    """A share of polls as if there had been one more with each vote: no poll is sure."""
+    return (share * polls + 1.0) / (polls + 2.0)
+
+
+def _reread(claim: ClaimVerdict, odds: float) -> ClaimVerdict:
+    """A claim with what the judge says; one that a passage contradicts is not called supported by it."""
+    risk, judged = risk_by(odds, claim.risk), risk_by(odds)
+    word: ClaimWord = "supported" if judged < _NO and claim.verdict != "contradicted" else "unclear"
+    if risk > FAULTED:
+        word = claim.verdict if claim.is_faulty else "unsupported"
+    return claim.model_copy(update={"verdict": word, "risk": risk, "judged": judged, "why": None, "unread": False})
+
+
 def _with_reasons(scores: Scores, odds: Sequence[float | Unscored]) -> Scores:
     """The scores with the coverage of what a critique asked for; of the answer that of the reason least met."""
     met: list[Score] = [o if isinstance(o, Unscored) else risk_by(o) for o in odds]
@@ -173,7 +220,8 @@ def _with_reasons(scores: Scores, odds: Sequence[float | Unscored]) -> Scores:
 def _scores(sentences: list[SentenceScore], odds: dict[int, float | Unscored], *, is_cascade: bool) -> Scores:
     lost = next((o for o in odds.values() if isinstance(o, Unscored)), None)
     numbers = [value for s in sentences if (value := number(s.hallucination)) is not None]
-    worst: Score = max(numbers) if numbers else Unscored(unscored=NO_CLAIM)
+    of_answer = answer_risk if is_cascade else max
+    worst: Score = of_answer(numbers) if numbers else Unscored(unscored=NO_CLAIM)
     raw = {"log_odds": min(o for o in odds.values() if isinstance(o, float))} if odds and lost is None else {}
     if is_cascade and numbers:
         raw["asked"] = len(odds) / len(numbers)

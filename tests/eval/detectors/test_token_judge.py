@@ -11,6 +11,7 @@ from eirene.core.errors import UnreachableError
 from eirene.core.grounding import ArgumentGroup, Grounding
 from eirene.core.scores import Scores, SentenceScore, Unscored, number
 from eirene.core.usage import Meter
+from eirene.core.verification import ClaimVerdict, Verification
 from eirene.eval.base import GIVEN, Case
 from eirene.eval.detectors.chainpoll import ChainPoll
 from eirene.eval.detectors.token_judge import BAND, TokenJudge, claim_messages, risk_by
@@ -19,6 +20,7 @@ from eirene.models.limits import RetryPolicy
 from eirene.models.resolve import ChatOptions, resolve_chat
 from eirene.testing.loopback import LoopbackServer
 from eirene.testing.script import HttpError, ScriptedRequest, TextReply
+from eirene.verification.judging import answer_risk
 from tests.models.test_token_choice import first_token
 from tests.rows import each
 from tests.scripted_judges import ScriptedGullibleJudge
@@ -50,6 +52,10 @@ def sure(request: ScriptedRequest, _: int) -> TextReply:
     return first_token("Yes", Yes=0.9, No=0.1) if claim == TRUE else first_token("No", Yes=0.2, No=0.8)
 
 
+def no_probabilities(request: ScriptedRequest, _: int) -> str:
+    return "Verdict: no" if "Verdict" in request.text else "Yes"
+
+
 async def judged(script: Any, case: Case = CASE, *, cheap: Cheap | None = None, times: int = 1) -> tuple[Scores, Meter]:
     with LoopbackServer(script) as server:
         chat = resolve_chat("openai:judge", options=ChatOptions(base_url=server.base_url, retry=ONCE))
@@ -74,7 +80,7 @@ def test_what_was_given_comes_first_so_that_the_claims_of_a_text_begin_alike() -
 
 
 async def test_without_probabilities_polls_are_taken_and_say_so() -> None:
-    scores, meter = await judged(lambda r, _: "Fine.\n\nVerdict: no" if "Verdict" in r.text else "Yes", times=2)
+    scores, meter = await judged(no_probabilities, times=2)
     assert scores.hallucination == 0.0 and scores.polls is not None and scores.polls.answered == 3
     assert meter.total.calls == 1 + 1  # one question that finds it out, three polls in a request, known the next time
 
@@ -94,6 +100,42 @@ async def test_a_cascade_asks_where_the_cheap_judge_is_unsure_and_adds_the_log_o
     scores, meter = await judged(sure, cheap=Cheap(*risks))
     assert [number(s.hallucination) for s in scores.sentences] == [w if w is None else pytest.approx(w) for w in wanted]
     assert meter.total.calls == asked and scores.raw["asked"] == asked / 2
+
+
+@each(
+    "script, risks, words",
+    [
+        (sure, [0.05, 0.3, 0.5, 0.5, 0.3], ["supported", "supported", "unsupported", "unclear", "supported"]),
+        (
+            lambda r, _: "Verdict: no" if "Verdict" in r.text else "Yes",
+            [0.05, 0.3, 0.5, 0.5],
+            ["supported"] * 3 + ["unclear"],
+        ),
+    ],
+)
+async def test_a_verification_is_read_again_where_it_is_unsure(
+    script: Any, risks: list[float], words: list[str]
+) -> None:
+    """By one token, or by polls of the sentence alone; one that a passage contradicts is never called supported."""
+    texts = [TRUE, TRUE, FALSE, TRUE, TRUE]
+    words_before = ["supported", "unclear", "unsupported", "contradicted", "not checked"]
+    before = tuple(
+        ClaimVerdict(n=n, start=0, end=9, text=text, verdict=word, risk=None if word == "not checked" else risk,
+                     unread=word == "not checked")  # type: ignore[arg-type]
+        for n, (text, word, risk) in enumerate(zip(texts, words_before, risks, strict=False), start=1)
+    )  # fmt: skip
+    found = Verification(answer="...", passages=2, claims=before, risk=0.9, verifier="v")
+    with LoopbackServer(script) as server:
+        chat = resolve_chat("openai:judge", options=ChatOptions(base_url=server.base_url, retry=ONCE))
+        judge = TokenJudge(ChainPoll(chat, polls=3), shipped_encoder(), cheap=Cheap())
+        after = await judge.reread(CASE, found, meter=Meter())
+    assert [claim.verdict for claim in after.claims] == words
+    assert [claim.judged is None for claim in after.claims] == [True] + [False] * (len(words) - 1)
+    assert after.verifier == judge.version and after.risk == answer_risk([c.risk for c in after.claims if c.risk])
+    if script is sure:
+        assert after.claims[1].risk == pytest.approx(risk_by(math.log(9), 0.3)) and after.claims[
+            4
+        ].risk == pytest.approx(0.1)
 
 
 def test_added_log_odds_are_those_of_a_hand_computation() -> None:
