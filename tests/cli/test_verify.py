@@ -10,7 +10,7 @@ import pytest
 
 import eirene
 from eirene.testing.loopback import LoopbackServer
-from eirene.testing.script import HttpError
+from eirene.testing.script import HttpError, Script
 from tests.cli.run import EXAMPLES, GIVEN, Run, assert_error, write
 from tests.models.test_token_choice import first_token
 from tests.rows import each
@@ -113,10 +113,11 @@ def test_a_judge_is_asked_where_the_verifier_is_unsure(run: Run, tmp_path: Path)
     """And of the same sentences by `check`; where it cannot be reached, the row is not verified and not kept."""
     doubted = "Anna Lind made the tower and saw it from the old bridge."
     rows = write(tmp_path / "rows.jsonl", {**ROWS[0], "answer": f"{WRONG} {doubted}"}, {**ROWS[0], "id": "b"})
-    for script, code, said in [
+    cases: list[tuple[Script, int, str]] = [
         (lambda *_: first_token("Yes", Yes=0.95, No=0.05), 0, "the judge was asked about 1 of them"),
         (lambda *_: HttpError(400, "no"), 1, "1 not verified (the judge failed: "),
-    ]:
+    ]
+    for script, code, said in cases:
         with LoopbackServer(script) as server:
             told = ("--judge", "openai:judge", "--base-url", server.base_url)
             out = tmp_path / f"{code}.jsonl"

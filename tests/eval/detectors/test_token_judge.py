@@ -11,7 +11,7 @@ from eirene.core.errors import UnreachableError
 from eirene.core.grounding import ArgumentGroup, Grounding
 from eirene.core.scores import Scores, SentenceScore, Unscored, number
 from eirene.core.usage import Meter
-from eirene.core.verification import ClaimVerdict, Verification
+from eirene.core.verification import ClaimVerdict, ClaimWord, Verification
 from eirene.eval.base import GIVEN, Case
 from eirene.eval.detectors.chainpoll import ChainPoll
 from eirene.eval.detectors.token_judge import BAND, TokenJudge, claim_messages, risk_by
@@ -118,10 +118,10 @@ async def test_a_verification_is_read_again_where_it_is_unsure(
 ) -> None:
     """By one token, or by polls of the sentence alone; one that a passage contradicts is never called supported."""
     texts = [TRUE, TRUE, FALSE, TRUE, TRUE]
-    words_before = ["supported", "unclear", "unsupported", "contradicted", "not checked"]
+    words_before: list[ClaimWord] = ["supported", "unclear", "unsupported", "contradicted", "not checked"]
     before = tuple(
         ClaimVerdict(n=n, start=0, end=9, text=text, verdict=word, risk=None if word == "not checked" else risk,
-                     unread=word == "not checked")  # type: ignore[arg-type]
+                     unread=word == "not checked")
         for n, (text, word, risk) in enumerate(zip(texts, words_before, risks, strict=False), start=1)
     )  # fmt: skip
     found = Verification(answer="...", passages=2, claims=before, risk=0.9, verifier="v")
