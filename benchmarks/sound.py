@@ -23,6 +23,7 @@ from eirene.agent.loop import Loop
 from eirene.agent.run import refine
 from eirene.core.critique import TaggedSentence
 from eirene.core.records import WITHOUT_FAULT, Item, Record
+from eirene.core.verification import FAULTY
 from eirene.testing.parts import ScriptedRefiner
 from eirene.text.sentences import split_sentences
 from eirene.verification.verify import verify
@@ -30,7 +31,6 @@ from eirene.verification.verify import verify
 Judged = dict[str, bool]
 """What holds of a row, by the measure's name."""
 SOUND = ["replies", "inferences", "derived-values", "greetings", "not-in-the-passages", "dangling", "structured"]
-FAULTY = ("contradicted", "unsupported")
 ROWS = Path(__file__).parent / "sound"
 
 

@@ -15,6 +15,7 @@ from eirene.core.validation import FrozenModel, is_empty, is_none
 ClaimWord = Literal["supported", "unclear", "unsupported", "contradicted", "not checked"]
 Unit = Literal["passage", "argument"]
 """What an answer is verified against: the passages of a context, or the arguments of perspectives."""
+FAULTY: frozenset[ClaimWord] = frozenset({"unsupported", "contradicted"})
 QuotationWord = Literal["exact", "altered", "not found", "not checked"]
 Offset = Annotated[int, Field(ge=0)]
 Number = Annotated[int, Field(ge=1)]
@@ -84,7 +85,7 @@ class ClaimVerdict(FrozenModel):
     @property
     def is_faulty(self) -> bool:
         """Whether it is `unsupported` or `contradicted`."""
-        return self.verdict in ("unsupported", "contradicted")
+        return self.verdict in FAULTY
 
 
 class WordChange(FrozenModel):

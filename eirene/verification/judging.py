@@ -12,7 +12,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from eirene.core.verification import ClaimWord
+from eirene.core.verification import FAULTY, ClaimWord
 from eirene.text.discourse import concludes
 from eirene.text.fields import fields_of
 from eirene.text.frames import StatementFrame, frame_of, frames_of
@@ -96,6 +96,11 @@ class JudgedSentence:
     mend: Mend | None = None
     risk: float | None = None
     unread: bool = False
+
+    @property
+    def is_faulty(self) -> bool:
+        """Whether it is `unsupported` or `contradicted`."""
+        return self.verdict in FAULTY
 
     @property
     def evidence(self) -> ContextPiece | None:

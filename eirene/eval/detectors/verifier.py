@@ -91,7 +91,9 @@ def score_verifier(case: Case, verifier: Verifier) -> Scores:
 
 def _sentences(case: Case, verifier: Verifier) -> tuple[SentenceScore, ...]:
     sentences = [s for s in split_sentences(case.answer) if s.text]
-    judge = SentenceJudge(case.given.arguments, verifier, are_sides=case.given.source == "perspectives")
+    are_sides = case.given.source == "perspectives"
+    asked = "" if are_sides else case.query
+    judge = SentenceJudge(case.given.arguments, verifier, question=asked, are_sides=are_sides)
     return tuple(
         SentenceScore(n=s.n, hallucination=Unscored(unscored=own.why or "") if own.risk is None else own.risk)
         for s, own in zip(sentences, judge.judge(case.answer, [s.text for s in sentences]), strict=True)

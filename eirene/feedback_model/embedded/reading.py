@@ -25,9 +25,10 @@ from eirene.verification.mends import Mend
 if TYPE_CHECKING:
     from eirene.models.verifier.runtime import ReadsPairs
 
-VERSION = 10
+VERSION = 11
 """Goes up when the same readings may give other findings; part of the signature."""
-_FAINT = -6.0
+_SURE = 3.0
+"""Least margin of a faulty sentence, in log odds: no draw of a critique turns a verdict."""
 _SHOWN = 240
 _TOLD = 3
 """Reasons that are told where nothing was checked, the most frequent first."""
@@ -48,19 +49,17 @@ def faults_by_reading(
     if not judged:
         return _nothing_checked([own for own, text in zip(everything, texts, strict=True) if text])
     readings = {i: own.reading for i, own in judged.items() if own.reading is not None}
-    margins = {i: log_odds(own.risk or 0.0) - log_odds(FAULTED) for i, own in judged.items()}
-    left = [i for i, own in judged.items() if margins[i] > 0 and own.mend is None]
+    faulty = {i: own for i, own in judged.items() if own.is_faulty}
+    left = [i for i, own in faulty.items() if own.mend is None]
     mended = frozenset(i for i, own in judged.items() if own.mend is not None)
     removals = Removals(
         request.answer, item.question, request.sentences, readings, judge.reader, mended, query=item.query
     )
     gone = removals.chosen(left)
     found = []
-    for i, own in judged.items():
-        if margins[i] <= _FAINT:
-            continue
+    for i, own in faulty.items():
         finding = _finding(request.sentences[i], own, gone=i in gone, unsupported=unsupported)
-        fault = AnswerFault(i, margins[i], finding.reason, (finding,))
+        fault = AnswerFault(i, _margin(own), finding.reason, (finding,))
         found.append(cite_passage(fault, own.evidence.quoted if own.evidence else "", item))
     return tuple(found)
 
@@ -78,11 +77,15 @@ def mends_by_reading(request: FeedbackRequest, verifier: ReadsPairs) -> tuple[An
     judge = SentenceJudge(given_texts(request.item), verifier, are_sides=True)
     found = []
     for i, own in enumerate(judge.judge(request.answer, texts)):
-        if own.mend is not None and own.risk is not None:
+        if own.mend is not None:
             begins = request.sentences[i].text_start + openings[i]
             finding = _mend_finding(begins, own.mend, f"Given is: {_shown(own)}")
-            found.append(AnswerFault(i, log_odds(own.risk) - log_odds(FAULTED), finding.reason, (finding,)))
+            found.append(AnswerFault(i, _margin(own), finding.reason, (finding,)))
     return tuple(found)
+
+
+def _margin(judged: JudgedSentence) -> float:
+    return max(log_odds(judged.risk or 0.0) - log_odds(FAULTED), _SURE)
 
 
 def _mend_finding(begins: int, mend: Mend, reason: str) -> Finding:

@@ -1,0 +1,55 @@
+"""One reading, one verdict: what `verify` calls faulty `refine` flags, and nothing else; `score` and `check` agree."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+from collections.abc import Iterator
+from dataclasses import replace
+from pathlib import Path
+
+import eirene
+from eirene.agent.backends import resolve_backend
+from eirene.agent.check.rows import RowMeasure
+from eirene.core.records import Item
+from eirene.testing.parts import ScriptedRefiner
+from eirene.verification.judging import FAULTED
+from eirene.verification.verify import verify_item
+
+SOUND = Path(__file__).parents[2] / "benchmarks" / "sound" / "dev"
+EVERY = 3
+OF_PASSAGES = {"unsupported", "entity", "relation"}
+
+
+def items() -> Iterator[Item]:
+    """Sound and faulty answers of all kinds, and some of them with a word or a figure of their own turned."""
+    rows = [json.loads(line) for path in sorted(SOUND.glob("*.jsonl")) for line in path.read_text("utf-8").splitlines()]
+    for n, row in enumerate(row for row in rows if row.get("context") and row.get("answer")):
+        if n % EVERY == 0:
+            turned = row["answer"].replace(" is ", " is not ", 1).replace("1", "7", 1)
+            for answer in dict.fromkeys([row["answer"], turned]):
+                yield Item(question=row["question"], answer=answer, context=row["context"])
+
+
+def test_verify_refine_score_and_check_agree_on_every_row() -> None:
+    parts = replace(resolve_backend("embedded"), refiner=ScriptedRefiner([]), detectors=())
+    loop, measure = eirene.Loop(parts, eirene.Settings(max_rounds=1)), RowMeasure()
+    compared = 0
+    for item in items():
+        record = loop.run(item)
+        found = verify_item(item, item.answer)
+        claims = () if found is None else found.claims
+        critique = record.rounds[0].critique
+        sentences = () if critique is None else critique.sentences
+        flagged = {s.start for s in sentences for finding in s.findings if finding.kind in OF_PASSAGES}
+        assert flagged == {c.start for c in claims if c.is_faulty}, item.answer
+        assert (record.status == "not_checked") == all(c.verdict == "not checked" for c in claims)
+        assert all(c.is_faulty == (c.risk > FAULTED) for c in claims if c.risk is not None), item.answer
+        compared += 1
+        row = asyncio.run(measure.measure(item)) if compared % 10 == 0 else None
+        if row is not None and row.why is None:
+            scored = [s.hallucination for s in row.scores["verifier"].sentences if isinstance(s.hallucination, float)]
+            assert scored == [round(c.risk, 4) for c in claims if c.risk is not None]
+            faulty = [(c.verdict, c.text) for c in claims if c.is_faulty]
+            assert [(f.kind, f.text) for f in row.faults if f.kind != "weakest"] == faulty
+    assert compared > 190
