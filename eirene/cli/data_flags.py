@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Literal
+from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 import typer
 
@@ -128,9 +128,12 @@ class TextFlags:
         typer.Option(metavar="SIDE=TEXT", help="What a side argues, such as pro=TEXT; repeatable."),
     ] = None
 
-    def item(self, file: str | None) -> Item | None:
-        """The item of these texts; None where they come from `file`. Raises `InputError` for too many or too few."""
-        from eirene.core.records import parse_item
+    def item(self, file: str | None, *, unasked: str | None = None) -> Item | None:
+        """The item of these texts; None where they come from `file`. Raises `InputError` for too many or too few.
+
+        `unasked` stands for a question that is not given, where none is needed.
+        """
+        from eirene.core.records import FOUND_PASSAGES, parse_item
 
         given = {name: value for name, value in vars(self).items() if value is not None}
         if file is not None:
@@ -138,14 +141,16 @@ class TextFlags:
                 raise InputError("give a FILE, or --question and --answer, not both", field=next(iter(given)))
             return None
         if self.question is None and self.answer is None:
-            raise InputError("nothing to refine: give a FILE, - for standard input, or --question and --answer")
-        if missing := [name for name in ("question", "answer") if getattr(self, name) is None]:
+            raise InputError("nothing to read: give a FILE, - for standard input, or --question and --answer")
+        row: dict[str, Any] = {"question": unasked, **given}
+        if missing := [name for name in ("question", "answer") if row.get(name) is None]:
             raise InputError(f"--{missing[0]} is missing; --question and --answer go together", field=missing[0])
-        row: dict[str, object] = {"question": self.question, "answer": self.answer}
         if self.context:
-            row["context"] = [passage.shown for passage in passages_of(self.context)]
+            passages = list(passages_of(self.context))
+            row["context"] = [passage.shown for passage in passages]
+            row["meta"] = {FOUND_PASSAGES: [passage.id for passage in passages]}
         if self.side:
-            row["perspectives"] = self._sides(self.side)
+            row["perspectives"] = self._sides(row.pop("side"))
         return parse_item(row)
 
     def _sides(self, given: Sequence[str]) -> dict[str, list[str]]:

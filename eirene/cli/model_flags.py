@@ -39,7 +39,6 @@ def checked_address(parameter: typer.CallbackParam, value: str | None) -> str | 
 _loop_option = partial(typer.Option, rich_help_panel="The loop")
 _calls_option = partial(typer.Option, rich_help_panel="Model calls")
 _detectors_option = partial(typer.Option, rich_help_panel="Detectors")
-CACHE_SIZE = "2GB"
 CALL_TIMEOUT_S = 60.0
 _ON_THIS_MACHINE = ("hf:", "gguf:")
 _PRICE_FILE = ".toml"
@@ -89,11 +88,11 @@ class CallFlags:
     ] = None
     cache: Annotated[
         str | None,
-        _calls_option(metavar="FILE", help="Cache the model's replies in this file (docs/guides/costs.md)."),
+        _calls_option(
+            metavar="FILE[,SIZE]",
+            help="Cache the model's replies in this file, of 2GB at most unless told (docs/guides/costs.md).",
+        ),
     ] = None
-    cache_size: Annotated[str, _calls_option(metavar="SIZE", help="Largest size of the cache, such as 500MB.")] = (
-        CACHE_SIZE
-    )
 
     prompts: Annotated[
         PromptSet | None,
@@ -118,12 +117,11 @@ class CallFlags:
     def open_cache(self) -> CallCache | None:
         """The cache that the flags name; raises `InputError` for a file or size that cannot be used."""
         if self.cache is None:
-            if self.cache_size != CACHE_SIZE:
-                raise InputError("--cache-size goes with --cache", field="cache-size")
             return None
-        from eirene.models.cache import CallCache, parse_size
+        from eirene.models.cache import DEFAULT_SIZE, CallCache, parse_size
 
-        return CallCache(self.cache, max_bytes=parse_size(self.cache_size))
+        path, comma, size = self.cache.rpartition(",")
+        return CallCache(path if comma else size, max_bytes=parse_size(size) if comma else DEFAULT_SIZE)
 
     def price_of(self, model: str | None, *, base_url: str | None) -> Price | None:
         """What a model costs: as the numbers of `--price` say, else as `listed_price` does."""

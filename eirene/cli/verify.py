@@ -5,13 +5,13 @@ from __future__ import annotations
 import os
 from collections.abc import Iterable, Sequence
 from contextlib import ExitStack
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 from eirene.cli import flags
 from eirene.cli.check import FAILED, Junit, check_outputs
-from eirene.cli.data_flags import IN_HELP, CorpusFlags, DataFlags, RowId, passages_of, with_id
+from eirene.cli.data_flags import IN_HELP, CorpusFlags, DataFlags, RowId, TextFlags, with_id
 from eirene.cli.flags import Only, with_groups
 from eirene.cli.model_flags import ScoreFlags
 from eirene.cli.progress import watch
@@ -31,17 +31,7 @@ File = Annotated[
     str | None,
     typer.Argument(
         metavar="DATA|-",
-        help=f"Rows with 'answer' and 'context' or 'perspectives'; with --context the answer's text. {IN_HELP}",
-    ),
-]
-Answer = Annotated[str | None, typer.Option(help="The answer's text, instead of rows.")]
-Context = Annotated[
-    list[str] | None,
-    typer.Option(
-        "--context",
-        metavar="TEXT|FILE|DIR",
-        help="A passage, a text file of passages (blank lines between), or rows with 'text'; repeatable.",
-        rich_help_panel="Passages",
+        help=f"Rows with 'answer' and 'context' or 'perspectives', instead of --answer. {IN_HELP}",
     ),
 ]
 Out = Annotated[
@@ -64,14 +54,13 @@ _THREADS, _CALLS = 4, 32
 
 
 @with_groups(
-    "fail-on", "threshold", "judge", "out", "junit", "answer", "context", "id", "corpus", "map", "limit", "json",
-    "html", "force", "config",
+    "fail-on", "threshold", "judge", "out", "junit", "question", "answer", "context", "side", "id", "corpus", "map",
+    "limit", "json", "html", "force", "config",
 )  # fmt: skip
 def verify(
     file: File = None,
     *,
-    answer: Answer = None,
-    context: Context = None,
+    texts: TextFlags,
     row: RowId = None,
     fail_on: FailOn = None,
     threshold: Threshold = None,
@@ -92,31 +81,18 @@ def verify(
         from eirene.agent.check.verified import FailRule
 
         rule = FailRule.of(flags.listed(fail_on), threshold)
-        _check_sources(file, answer, context)
+        own = texts.item(file, unasked=_UNASKED)
         _check_files(file, out, junit, html, as_json=as_json, force=force)
         if junit is not None and rule == FailRule():
             raise InputError("nothing can fail: give --fail-on WORDS, or --threshold RISK", field="junit")
         with watch(0):
-            if context:
-                items: Iterable[Item] = [_of_texts(file, answer, context, row=row, corpus=corpus.corpus)]
-                total = 1
-            else:
-                items, total = _of_rows(str(file), row, data, corpus)
+            items, total = _of_rows(str(file), row, data, corpus) if own is None else _of_texts(own, row, corpus)
         if html is not None and total > 1:
             raise InputError(f"--html draws one row, and {total} are there; pick one with --id", field="html")
         judge = models.cascade(_CALLS)
-        read = _read(items, total, rule, judge, out=out, as_json=as_json, with_ids=not context, force=force)
-        rows, last = asyncio.run(read)
-        one = last if total == 1 else None
-        _show(rows, one, html, as_json=as_json, is_row=not context, force=force)
+        rows, last = asyncio.run(_read(items, total, rule, judge, out=out, as_json=as_json, force=force))
+        _show(rows, last if total == 1 else None, html, as_json=as_json, force=force)
         _end(rows, junit, to_stderr=as_json or html is not None, has_rule=rule != FailRule(), force=force)
-
-
-def _check_sources(file: str | None, answer: str | None, context: Sequence[str] | None) -> None:
-    if (file is None) == (answer is None):
-        raise InputError("give DATA (- for standard input), or --answer, and not both")
-    if answer is not None and not context:
-        raise InputError("--answer needs passages: give --context FILE", field="context")
 
 
 def _check_files(
@@ -132,28 +108,11 @@ def _check_files(
         check_outside(out, file)
 
 
-def _of_texts(
-    file: str | None, answer: str | None, context: Sequence[str], *, row: str | None, corpus: str | None
-) -> Item:
-    """The answer that is no row, with its passages and their ids."""
-    from eirene.core.records import FOUND_PASSAGES, Item
-
-    if row is not None or corpus is not None:
-        raise InputError("--context takes all its passages; --id and --corpus go with rows", field="context")
-    passages = list(passages_of(context))
-    text = _answer_text(file) if file is not None else answer or ""
-    meta: dict[str, Any] = {FOUND_PASSAGES: [passage.id for passage in passages]}
-    return Item(question=_UNASKED, answer=text, context=[passage.shown for passage in passages], meta=meta)
-
-
-def _answer_text(file: str) -> str:
-    from eirene.data.source import read_text
-
-    if file.lower().removesuffix(".gz").endswith((".json", ".jsonl", ".csv", ".tsv", ".parquet", ".arrow")):
-        raise InputError(
-            "with --context, FILE is the answer as plain text; rows have their passages in 'context'", where=file
-        )
-    return read_text(file)
+def _of_texts(item: Item, row: str | None, corpus: CorpusFlags) -> tuple[Iterable[Item], int]:
+    if row is not None:
+        raise InputError("--id goes with rows", field="id")
+    filled = corpus.filler()
+    return [item if filled is None else filled(item)], 1
 
 
 def _of_rows(file: str, row: str | None, data: DataFlags, corpus: CorpusFlags) -> tuple[Iterable[Item], int]:
@@ -167,7 +126,7 @@ def _of_rows(file: str, row: str | None, data: DataFlags, corpus: CorpusFlags) -
 
 async def _read(
     items: Iterable[Item], total: int, rule: FailRule, judge: TokenJudge | None, *, out: str | None, as_json: bool,
-    with_ids: bool, force: bool,
+    force: bool,
 ) -> tuple[list[VerifiedRow], tuple[Item, Verification | Unscored] | None]:  # fmt: skip
     """The rows and the last one's verification; each is written as soon as it and those before it are read."""
     from eirene.agent.check.verified import RowVerifier, verified_row
@@ -185,7 +144,7 @@ async def _read(
             if journal is not None and read.is_new:
                 journal.append([read.line])
             if write is not None:
-                write(read.json(with_id=with_ids))
+                write(read.json())
             rows.append(verified_row(item.id, read.found, rule))
             last = item, read.found
             progress.advance(len(rows), "verifying")
@@ -194,7 +153,7 @@ async def _read(
 
 def _show(
     rows: Sequence[VerifiedRow], one: tuple[Item, Verification | Unscored] | None, html: str | None, *, as_json: bool,
-    is_row: bool, force: bool,
+    force: bool,
 ) -> None:  # fmt: skip
     """Shows the rows, or `one` alone in whole; as JSON they have been shown."""
     from eirene.core.verification import Verification
@@ -206,17 +165,17 @@ def _show(
         for line in lines:
             typer.echo(line)
     elif html is not None:
-        _write_page(one[0], one[1], html, is_row=is_row, force=force)
+        _write_page(one[0], one[1], html, force=force)
     elif not as_json:
         console().print(render_verification(one[1]))
 
 
-def _write_page(item: Item, found: Verification, path: str, *, is_row: bool, force: bool) -> None:
+def _write_page(item: Item, found: Verification, path: str, *, force: bool) -> None:
     from eirene.core.grounding import given_ids, given_texts
     from eirene.data.output import STDOUT, write_text
     from eirene.views.verification import outcome_of, render_verification_page
 
-    question = item.question if is_row else ""
+    question = "" if item.question == _UNASKED else item.question
     page = render_verification_page(found, given_texts(item), question=question, ids=given_ids(item))
     write_text(path, page, force=force)
     if path != STDOUT:

@@ -71,7 +71,7 @@ class CallCache:
 
     def __init__(self, path: str | Path, *, max_bytes: int = DEFAULT_SIZE) -> None:
         if max_bytes < 1:
-            raise InputError(f"cache-size must be at least 1 byte, got {max_bytes}", field="cache-size")
+            raise InputError(f"max_bytes must be at least 1, got {max_bytes}", field="cache")
         self.path = Path(path).absolute()  # ":memory:" is a file's name as well
         self.max_bytes = max_bytes
         self.evicted = 0
@@ -249,7 +249,7 @@ def parse_size(text: str) -> int:
     found = _SIZE.fullmatch(text)
     size = int(float(found[1]) * _UNITS[found[2].lower()]) if found else 0
     if size < 1:
-        raise InputError(f"cache-size must be a size such as 500MB or 2GB, got {text!r}", field="cache-size")
+        raise InputError(f"a cache has a size such as 500MB or 2GB, got {text!r}", field="cache")
     return size
 
 

@@ -108,7 +108,7 @@ def test_the_input_is_not_taken_for_the_output(run: Run, tmp_path: Path) -> None
 
 
 BAD_USAGE: list[tuple[tuple[str, ...], str]] = [
-    ((), "nothing to refine"),
+    ((), "nothing to read"),
     (("--question", "q"), "--answer is missing"),
     (("--answer", "a"), "--question is missing"),
     (("--question", "q", "--answer", " "), "'answer' must not be blank"),

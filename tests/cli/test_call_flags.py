@@ -1,4 +1,4 @@
-"""--cache, --cache-size, --price and the provider's batch files on the command line, against a server that counts."""
+"""--cache, --price and the provider's batch files on the command line, against a server that counts."""
 
 from __future__ import annotations
 
@@ -100,8 +100,7 @@ def test_what_cannot_be_used_is_one_line_and_no_call(run: Run, tmp_path: Path) -
     with LoopbackServer(script) as server:
         command = ["batch", data, "--out", tmp_path / "o.jsonl", "--backend", "openai:m", "--base-url", server.base_url]
         assert_error(run(*command, "--cache", text), "cannot be used as a call cache")
-        assert_error(run(*command, "--cache", tmp_path / "c", "--cache-size", "huge"), "500MB")
-        assert_error(run(*command, "--cache-size", "1GB"), "--cache-size goes with --cache")
+        assert_error(run(*command, "--cache", f"{tmp_path / 'c'},huge"), "500MB")
         assert_error(run(*command, "--import-replies", text), "--cache FILE")
         assert_error(run(*command, "--price", text.rename(tmp_path / "notes.toml")), "is not TOML")
         assert server.calls == 0

@@ -134,17 +134,17 @@ def test_a_judge_is_asked_where_the_verifier_is_unsure(run: Run, tmp_path: Path)
 
 
 def test_a_text_is_verified_against_files_of_passages(run: Run, tmp_path: Path, passages: Path) -> None:
-    text = tmp_path / "answer.txt"
-    text.write_text("The tower is 90 metres high.", "utf-8")
     rows = write(tmp_path / "more.jsonl", {"id": "m1", "text": "Bees like honey."})
-    given = ["--context", str(passages), "--context", str(rows), "--json"]
-    found = run("verify", text, *given).record
-    assert found["passages"] == 3
+    told = ("verify", "--answer", "The tower is 90 metres high.")
+    found = run(*told, "--context", passages, "--context", rows, "--context", "It is red.", "--json").record
+    assert found["passages"] == 4
     assert found["claims"][0]["evidence"] | {"start": 0} == {
         "passage": 2, "id": "towers.txt:2", "start": 0, "end": 28, "text": "The tower is 90 metres high.",
     }  # fmt: skip
-    assert run("verify", "--answer", "The tower is 90 metres high.", *given).record == found
-    assert run("verify", "-", *given, stdin=b"The tower is 90 metres high.").record == found
+    assert run(*told, "--corpus", passages, "--json").record["claims"][0]["evidence"]["id"] == "towers.txt:2"
+    assert (
+        "con, argument 1: The tower is 90 metres high." in run(*told, "--side", "con=The tower is 90 metres high.").out
+    )
 
 
 def test_passages_are_found_in_a_corpus(run: Run, tmp_path: Path, passages: Path) -> None:
@@ -187,7 +187,7 @@ def test_what_cannot_be_verified_is_one_clear_error(run: Run, tmp_path: Path, pa
     row = write(tmp_path / "row.jsonl", ROW)
     blank = tmp_path / "blank.txt"
     blank.write_text(" \n\n \n", "utf-8")
-    assert_error(run("verify"), "give DATA (- for standard input), or --answer, and not both")
+    assert_error(run("verify"), "nothing to read: give a FILE")
     two = write(tmp_path / "two.jsonl", ROWS[0], ROWS[1])
     assert_error(run("verify", two, "--html", tmp_path / "p.html"), "--html draws one row, and 2 are there")
     assert_error(run("verify", two, "--junit", tmp_path / "j.xml"), "nothing can fail: give --fail-on WORDS")
@@ -195,16 +195,12 @@ def test_what_cannot_be_verified_is_one_clear_error(run: Run, tmp_path: Path, pa
     assert_error(run("verify", two, "--threshold", "7"), "threshold must be in [0, 1], got the number 7")
     assert_error(run("verify", two, "--out", two), "is the input itself")
     assert_error(run("verify", two, "--out", passages), "is no line of a journal")
-    assert_error(run("verify", row, "--answer", "x"), "and not both")
-    assert_error(run("verify", "--answer", "x"), "--answer needs passages: give --context FILE")
-    assert_error(run("verify", row, "--context", passages), "FILE is the answer as plain text")
-    assert_error(run("verify", "--answer", "x", "--context", passages, "--id", "a"), "--id and --corpus go with rows")
+    assert_error(run("verify", row, "--answer", "x"), "not both")
+    assert_error(run("verify", "--answer", "x", "--context", passages, "--id", "a"), "--id goes with rows")
+    assert_error(run("verify", "--answer", "x", "--context", passages, "--out", two), "--out is for rows")
     assert_error(run("verify", "--answer", " ", "--context", passages), "'answer' must not be blank")
     assert_error(run("verify", "--answer", "x", "--context", blank), "'context' must have at least 1 item")
     assert_error(run("verify", "--answer", "x", "--context", tmp_path / "none.txt"), "there is no file")
-    assert_error(run("verify", blank, "--context", passages), "'answer' must not be blank")
-    (tmp_path / "latin.txt").write_bytes("café".encode("latin-1"))
-    assert_error(run("verify", tmp_path / "latin.txt", "--context", passages), "is not UTF-8")
 
 
 def test_the_example_shows_each_kind_of_verdict(run: Run) -> None:

@@ -242,7 +242,7 @@ def import_replies(files: Sequence[str], items: Iterable[Item], step: SamplingSt
         found.others += lines.left()
     if cache.evicted > evicted:
         raise InputError(f"the replies do not fit into the cache of {cache.max_bytes:,} bytes; give a larger one",
-                         field="cache-size", where=str(cache.path))  # fmt: skip
+                         field="cache", where=str(cache.path))  # fmt: skip
     if not cache.stores:
         raise InputError("the call cache takes no replies", field="import-replies", where=str(cache.path))
     return found

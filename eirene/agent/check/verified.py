@@ -33,9 +33,9 @@ class ReadRow:
     is_new: bool = True
     """Whether the line is to be kept: it was not known before, and did not fail for a call that may be tried again."""
 
-    def json(self, *, with_id: bool) -> str:
-        """The line, or without the row's id the verification alone, as JSON."""
-        kept = {name: value for name, value in self.line.items() if name != "row" and (with_id or name != "id")}
+    def json(self) -> str:
+        """The verification, or why there is none, as JSON."""
+        kept = {name: value for name, value in self.line.items() if name != "row"}
         return json.dumps(kept, ensure_ascii=False, allow_nan=False)
 
 
