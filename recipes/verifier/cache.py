@@ -25,7 +25,8 @@ from eirene.core.logs import get_logger
 from eirene.models.encoder import load_encoder
 from eirene.models.encoder.runtime import Encoder, TokenLayers
 from eirene.models.verifier.runtime import FLAGS, LINKS, TokenText, pair_of, token_text
-from eirene.verification.context import Rarity, pick, pieces_of
+from eirene.text.sentences import split_sentences
+from eirene.verification.context import Rarity, cut_sentence, pick
 from recipes.verifier.data import VerifierRow
 
 logger = get_logger(__name__)
@@ -204,7 +205,7 @@ def _windows(rows: Sequence[VerifierRow], encoder: Encoder, read: dict[str, Toke
     known: dict[tuple[str, ...], tuple[str, ...]] = {}
     for row in rows:
         if row.premise not in known:
-            known[row.premise] = pieces_of(row.premise) or ("",)
+            known[row.premise] = _pieces_of(row.premise) or ("",)
     wanted = {}
     for n, row in enumerate(rows):
         pieces = known[row.premise]
@@ -228,3 +229,9 @@ def _windows(rows: Sequence[VerifierRow], encoder: Encoder, read: dict[str, Toke
             if text not in read:
                 read[text] = token_text(text, tokens[text])
     return windows
+
+
+def _pieces_of(texts: Sequence[str]) -> tuple[str, ...]:
+    """The sentences of the texts in order, long ones in overlapping pieces; blank ones and copies left out."""
+    sentences = (s.text for text in texts for s in split_sentences(text) if s.text)
+    return tuple(dict.fromkeys(text[a:b] for text in sentences for a, b in cut_sentence(text)))
