@@ -57,8 +57,9 @@ def composed(drawn: Sequence[Attempt], state: State, comparer: Comparer, mode: M
 
     For each sentence it takes the change that makes the answer likelier to be the better one, beside those that were
     taken before, or none. What earlier drafts brought for the same text may be taken again. A sentence that a critic
-    found fault with and a model wrote again may also be dropped, which the model is never asked about. A person who
-    wants one dropped says so.
+    found fault with and a model wrote again may also be dropped, which the model is never asked about; but not the
+    first, which mostly answers the question: of the sentences of QA-Feedback's training part people dropped 12 % of
+    the first (n = 262) and 33 % of the others. A person who wants one dropped says so.
     """
     parts = [a for a in drawn if a.drawn is not None and (a.drawn.changes or a.drawn.form != "whole")]
     first = parts[0].drawn if parts else None
@@ -66,7 +67,7 @@ def composed(drawn: Sequence[Attempt], state: State, comparer: Comparer, mode: M
         return list(drawn)
     pool = dict.fromkeys([c for a in parts if a.drawn is not None for c in a.drawn.changes] + list(_before(state)))
     critique = load_critique(state) if first.form == "sentences" and mode != "human" else None
-    faulty = {s.n for s in critique.incomplete} if critique else set()
+    faulty = {s.n for s in critique.incomplete if s.n > 1} if critique else set()
     pool |= dict.fromkeys(Change(sentence=n, action="delete") for n in faulty & {c.sentence for c in pool})
     if len(pool) > _MOST:
         return list(drawn)

@@ -144,6 +144,14 @@ def test_by_passages_the_best_of_all_changes_counts_and_a_sentence_is_dropped_by
     assert (record.status, record.answer) == ("accepted", f"{first} {second}"), record.why
     how = record.rounds[0].drawn
     assert how is not None and [str(c) for c in how.changes] == [f"1: {first}", f"2: {second}", "drop 3"]
+    swapped = {**SONG, "answer": "Cats like it best of all songs. Dana Holt wrote the song."}
+    faulty = eirene.Sample(tags=("Incomplete", "Complete"), reasons=("Not in the passage.", None))
+    parts = replace(parts, feedback_model=scripted_parts(samples=[faulty] * 20).feedback_model)
+    parts = replace(
+        parts, refiner=ChatRefiner(ScriptedChatModel(["It was recorded in 1822 by Zed.", "Zed wrote it in 1901."]))
+    )
+    record = eirene.refine(swapped, backend=parts, rewrite="sentences", candidates=2, max_rounds=1)
+    assert record.answer == swapped["answer"]  # the first sentence is mended or left
 
 
 @pytest.mark.usefixtures("loopback")
