@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from eirene.models.verifier.runtime import ReadsPairs
 
 
-class _Asked(CheckedModel):
+class _AnswerWithGiven(CheckedModel):
     model_config = ConfigDict(extra="forbid", frozen=True, strict=True)
 
     answer: Text
@@ -63,7 +63,7 @@ def verify(
     """
     if (context is None) == (perspectives is None):
         raise InputError("give context, or perspectives, and not both", field="context")
-    asked = _Asked(
+    asked = _AnswerWithGiven(
         answer=answer, context=cast("Any", context), perspectives=cast("Any", perspectives), question=question
     )
     if asked.perspectives is not None:
