@@ -81,7 +81,7 @@ def fields_of(text: str) -> tuple[Field, ...]:
     return tuple(sorted(found, key=lambda one: (one.start, one.end)))
 
 
-class _Value(NamedTuple):
+class _PlainValue(NamedTuple):
     """A plain value with its key, where both begin, and its token."""
 
     key: str
@@ -100,7 +100,7 @@ class _Open:
     record: str = ""
     key: str = ""
     key_start: int | None = None
-    values: list[_Value] = field(default_factory=list)
+    values: list[_PlainValue] = field(default_factory=list)
     label: str = ""  # the first text of a record, with its key
 
 
@@ -140,7 +140,7 @@ class _Bracketed:
             return
         start = token.start() if inner.key_start is None else inner.key_start
         if said:
-            inner.values.append(_Value(inner.key, said, start, token))
+            inner.values.append(_PlainValue(inner.key, said, start, token))
         is_name = token[0][0] in "\"'" and len(said) <= _LONGEST_NAME and said[:1].isalpha()
         if inner.is_record and is_name and not inner.label:
             inner.label = f"{inner.key} {said}"
@@ -151,7 +151,7 @@ class _Bracketed:
         name, plain = record.label or record.record, []
         for value in record.values:
             prose = _prose(value.token)
-            yield from (self._field(("", "", said), span, name) for said, *span in prose)
+            yield from (self._field(("", "", said), (start, end), name) for said, start, end in prose)
             plain += [] if prose else [value]
         if record.is_list and plain:
             said = ", ".join(value.text for value in plain)
@@ -163,8 +163,9 @@ class _Bracketed:
                 named = (record.about, label, "") if is_label else (_listed(record.about, label), key, said)
                 yield self._field(named, (start, token.end()), name)
 
-    def _field(self, named: tuple[str, str, str], place: Sequence[int], record: str) -> Field:
-        return Field(*named, *place, self._text[slice(*place)], self._span, record)
+    def _field(self, named: tuple[str, str, str], place: Span, record: str) -> Field:
+        start, end = place
+        return Field(*named, start, end, self._text[start:end], self._span, record)
 
 
 def _prose(token: re.Match[str]) -> list[tuple[str, int, int]]:
