@@ -253,7 +253,7 @@ def _of_its_type(flag: str, value: Any, parameter: Any, path: str) -> Any:
 
 OUTPUT = "Output"
 Seed = Annotated[int, typer.Option(help="The same seed gives the same result.", rich_help_panel="The loop")]
-AsJson = Annotated[bool, typer.Option("--json", help="Print each record as one line of JSON.", rich_help_panel=OUTPUT)]
+AsJson = Annotated[bool, typer.Option("--json", help="Print each result as one line of JSON.", rich_help_panel=OUTPUT)]
 FiguresAsJson = Annotated[bool, typer.Option("--json", help="Print all figures as JSON.")]
 Html = Annotated[
     str | None, typer.Option(metavar="FILE", help="Write one self-contained HTML page.", rich_help_panel=OUTPUT)

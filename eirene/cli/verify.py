@@ -45,9 +45,6 @@ FailOn = Annotated[
     ),
 ]
 Threshold = Annotated[float | None, typer.Option(metavar="RISK", help="Fail if a row's risk in [0, 1] is above.")]
-AsJson = Annotated[
-    bool, typer.Option("--json", help="Print each verification as one line of JSON.", rich_help_panel=flags.OUTPUT)
-]
 _UNASKED = "(none)"
 """The question to an answer that is no row."""
 _THREADS, _CALLS = 4, 32
@@ -69,7 +66,7 @@ def verify(
     models: Annotated[ScoreFlags, Only("judge", "base_url", "timeout", "cache")],
     data: DataFlags,
     corpus: CorpusFlags,
-    as_json: AsJson = False,
+    as_json: flags.AsJson = False,
     html: flags.Html = None,
     force: flags.Force = False,
     config: flags.Config = None,

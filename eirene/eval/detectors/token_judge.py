@@ -91,11 +91,13 @@ class TokenJudge:
 
     async def score(self, case: Case, *, meter: Meter) -> Scores:
         """The scores of one answer. Raises `BackendError` where the model could not be asked at all."""
-        found = await self._by_token(case, meter) if self._choice.is_readable else None
+        is_by_sentence = self._choice.is_readable or self._cheap is not None
+        found = await self._by_sentence(case, meter) if is_by_sentence else None
         return await self.polling.score(case, meter=meter) if found is None else found
 
-    async def _by_token(self, case: Case, meter: Meter) -> Scores | None:
-        """The scores by one token each; None where it turns out that the model gives no probabilities."""
+    async def _by_sentence(self, case: Case, meter: Meter) -> Scores | None:
+        """The scores by one token each; where it turns out that the model gives no probabilities, None, or of a cascade
+        by polls of each sentence."""
         sentences = [s for s in split_sentences(case.answer) if s.text]
         nothing = await asyncio.to_thread(not_checked, [s.text for s in sentences], self._encoder)
         known = await self._known(case, meter)
@@ -105,7 +107,9 @@ class TokenJudge:
         asked = [claim_messages(case, s.text, self._prompts) for s in claims]
         told = await self._ask([*asked, *(reason_messages(case, r, self._prompts) for r in reasons)], meter)
         if not self._choice.is_readable and any(isinstance(found, Unscored) for found in told):
-            return None
+            if self._cheap is None:
+                return None
+            told = await self._odds_of(case, [s.text for s in claims], meter)
         odds = dict(zip((s.n for s in claims), told, strict=False))
         scores = [
             SentenceScore(n=s.n, hallucination=_risk(why, odds.get(s.n), known.get(s.n)))

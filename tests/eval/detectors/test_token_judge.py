@@ -83,6 +83,10 @@ async def test_without_probabilities_polls_are_taken_and_say_so() -> None:
     scores, meter = await judged(no_probabilities, times=2)
     assert scores.hallucination == 0.0 and scores.polls is not None and scores.polls.answered == 3
     assert meter.total.calls == 1 + 1  # one question that finds it out, three polls in a request, known the next time
+    scores, meter = await judged(no_probabilities, cheap=Cheap(None, 0.05, 0.3))
+    risks = [0.05, risk_by(math.log(4), 0.3)]  # none of three polls: as if one of five
+    assert [number(s.hallucination) for s in scores.sentences][1:] == pytest.approx(risks)
+    assert scores.hallucination == answer_risk(risks) and meter.total.calls == 1 + 1
 
 
 @each(
