@@ -135,15 +135,14 @@ def detectors(
 
 
 def _show(figures: dict[str, Any]) -> None:
-    from eirene.views.detectors import fit_verdict, fitted_on, loss_rows
+    from eirene.views.detectors import fitted_on
+    from eirene.views.tables import figure
 
     screen = console()
-    screen.print(f"Loss: {figures['loss']}, by fold.")
+    screen.print(f"Loss: {figures['loss']}, by fold; calling every answer faulty, or none, has 0.5.")
     for error, found in figures["errors"].items():
         screen.print(f"\n{error.capitalize()}: {fitted_on(found)}")
-        screen.print(fit_verdict(found), style="bold")
-        rows = [(name, (loss, wrong.partition(" ")[0], apart)) for name, loss, wrong, apart in loss_rows(found)]
-        print_table(("loss [95 %]", "called wrongly", "fit minus this"), rows)
+        screen.print(f"Loss {figure(found['loss'])}; {figure(found['wrong'])} of all called wrongly", style="bold")
 
 
 def _tell(found: CalibrationRun, folder: Path) -> None:

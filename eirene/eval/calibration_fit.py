@@ -1,4 +1,4 @@
-"""Fits a calibration on labelled answers, and measures by fold what it gains over the default threshold.
+"""Fits a calibration on labelled answers, and measures by fold how often it is wrong.
 
 A logistic regression over detectors' scores, and the threshold of least loss (scikit-learn).
 """
@@ -26,8 +26,6 @@ LEAST = 20
 """Answers of each class that a fit needs: `LEAST`, and `PER_WEIGHT` for each detector."""
 FEWEST_UNSCORED = 5
 """Answers that a detector must leave unscored for "unscored" to have a weight; with fewer, these are left out."""
-DEFAULT = 0.5
-ANY = "any of them"
 _STRENGTH = 1.0  # C of scikit-learn's L2 penalty, on standardised log odds
 LOSS = "mean of the share of errors that are missed and the share of others that are called errors"
 
@@ -162,7 +160,7 @@ def _one(data: LabelledScores, plan: CalibrationPlan, error: Error) -> tuple[Fit
         "clusters": len(np.unique(data.clusters)),
         "unscored": {name: int(np.isnan(values).sum()) for name, values in data.values.items()},
         "left_out": left_out,
-        **_compared(called, _rivals(data), data, plan),
+        **_figures(called, data, plan),
     }
 
 
@@ -276,61 +274,21 @@ def cross_validated(data: LabelledScores, *, folds: int, seed: int) -> Array:
         if found is None:  # nothing to go by: the more frequent class
             called[test] = float(data.labels[training].mean() >= 0.5)
         else:
-            called[test] = _calls(data.part(test).log_odds(found), found.threshold)
+            odds = data.part(test).log_odds(found)
+            called[test] = np.where(np.isnan(odds), np.nan, odds >= found.threshold)
     return called
 
 
-def _calls(values: Array, threshold: float) -> Array:
-    """1 from the threshold on, else 0; NaN stays NaN."""
-    return np.where(np.isnan(values), np.nan, (values >= threshold).astype(np.float64))
-
-
-def _rivals(data: LabelledScores) -> dict[str, Array]:
-    """What the fit is compared with: each detector at 0.5, of several any of them, and the better of two constants."""
-    called = {name: _calls(v, DEFAULT) for name, v in data.values.items() if not np.isnan(v).all()}
-    if len(called) > 1:
-        every = np.stack(list(called.values()))
-        some = (np.nan_to_num(every) > 0).any(axis=0).astype(np.float64)
-        called[ANY] = np.where(np.isnan(every).all(axis=0), np.nan, some)
-    constants = [np.full(len(data.labels), faulty) for faulty in (False, True)]
-    none, every_one = (np.nan_to_num(loss_of(counts_of(c, data.labels).sum(axis=0)), nan=1.0) for c in constants)
-    best = every_one < none
-    constant = {f"calling {'every answer' if best else 'no answer'} faulty": np.full(len(data.labels), float(best))}
-    return {f"{DEFAULT} of {name}": found for name, found in called.items()} | constant
-
-
-def _compared(called: Array, rivals: Mapping[str, Array], data: LabelledScores, plan: CalibrationPlan) -> Json:
-    """The fit's loss beside each rival's, and the difference on what both can tell; `better` than which of them."""
-    resamples = Resamples(draws=plan.draws, seed=plan.seed)
-    shown: Json = {
-        "fitted": _losses([called], data, resamples),
-        "others": {},
-        "better_than": [],
-        "worse_than": [],
-        "not_shown": [],
-    }
-    for name, found in rivals.items():
-        apart = _losses([called, found], data, resamples)["difference"]
-        shown["others"][name] = {**_losses([found], data, resamples), "difference": apart}
-        low, high = apart.get("low"), apart.get("high")
-        is_apart = low is not None and not low <= 0 <= high
-        shown[("better_than" if high < 0 else "worse_than") if is_apart else "not_shown"].append(name)
-    return shown
-
-
-def _losses(calls: Sequence[Array], data: LabelledScores, resamples: Resamples) -> Json:
-    """Of one row of calls its loss and the share called wrongly; of two the difference of their losses, paired in
-    every resample. On what all can tell, each with its interval over clusters."""
-    there = ~np.isnan(np.stack(calls)).any(axis=0)
+def _figures(called: Array, data: LabelledScores, plan: CalibrationPlan) -> Json:
+    """The loss of some calls and the share called wrongly, on what they can tell, with intervals over clusters."""
+    there = ~np.isnan(called)
     names, numbers = np.unique(data.clusters[there], return_inverse=True)
-    tables = [cluster_sums(counts_of(c[there] > 0, data.labels[there]), len(names), numbers) for c in calls]
+    table = cluster_sums(counts_of(called[there] > 0, data.labels[there]), len(names), numbers)
 
     def metric(weights: Array) -> Array:
-        drawn = [weights @ table for table in tables]
-        losses = [loss_of(counts) for counts in drawn]
-        wrong = ratio(drawn[0][:, 1] + drawn[0][:, 2], drawn[0].sum(axis=1))
-        more = wrong if len(losses) == 1 else losses[0] - losses[1]
-        return np.stack([losses[0], more], axis=1)
+        counts = weights @ table
+        return np.stack([loss_of(counts), ratio(counts[:, 1] + counts[:, 2], counts.sum(axis=1))], axis=1)
 
+    resamples = Resamples(draws=plan.draws, seed=plan.seed)
     found = [e.of_clusters(len(names)).to_json() for e in resamples.estimate(len(names), metric, n=int(there.sum()))]
-    return {"loss": found[0], "wrong": found[1]} if len(calls) == 1 else {"difference": found[1]}
+    return {"loss": found[0], "wrong": found[1]}

@@ -1,4 +1,4 @@
-"""Detectors evaluated: tables (Markdown); what a calibration gains."""
+"""Detectors evaluated: tables (Markdown); what a calibration was fitted on."""
 
 from __future__ import annotations
 
@@ -163,29 +163,3 @@ def fitted_on(found: Json) -> str:
     text += "; intervals over so few are too narrow" if found["clusters"] < FEW_CLUSTERS else ""
     gaps = [f"{n:,} by {name}" for name, n in found["unscored"].items() if n]
     return text + (f"; unscored: {', '.join(gaps)}" if gaps else "")
-
-
-def loss_rows(found: Json) -> list[tuple[str, str, str, str]]:
-    """A line for the fit, then one for each rule beside it, with the difference."""
-    rows = [("fitted", figure(found["fitted"]["loss"]), figure(found["fitted"]["wrong"]), "")]
-    for name, other in found["others"].items():
-        rows.append((name, figure(other["loss"]), figure(other["wrong"]), figure(other["difference"], signed=True)))
-    return rows
-
-
-def fit_verdict(found: Json) -> str:
-    """One sentence: than what the fit is better, and than what it is not."""
-    said = []
-    if found["better_than"]:
-        said.append(f"better than {_listed(found['better_than'])}")
-    if found["not_shown"]:
-        said.append(f"not shown to be better than {_listed(found['not_shown'])}")
-    if found["worse_than"]:
-        said.append(f"worse than {_listed(found['worse_than'])}")
-    if not found["not_shown"] and not found["worse_than"]:
-        return f"The fit is {said[0]}."
-    return f"The fit is NOT better than everything it was compared with: it is {'; '.join(said)}."
-
-
-def _listed(names: Sequence[str]) -> str:
-    return names[0] if len(names) == 1 else f"{', '.join(names[:-1])} and {names[-1]}"
