@@ -7,6 +7,7 @@ from collections.abc import Iterable, Iterator
 from functools import cached_property, lru_cache
 from itertools import chain
 
+from eirene.text.remembered import remembered
 from eirene.text.specifics.names import find_names, word_keys, words_of
 from eirene.text.specifics.quotations import find_quotations, flat
 from eirene.text.unicode import UNSPACED_CLASS
@@ -58,6 +59,7 @@ _CACHED = 50_000
 """Characters of the longest text whose index is kept."""
 
 
+@remembered(512, longest=4_000)
 def find_specifics(text: str, *, english: bool = True) -> tuple[Mention, ...]:
     """The specifics of a text in reading order. Quotations may hold others; among the rest none overlap.
 
