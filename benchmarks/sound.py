@@ -125,6 +125,17 @@ def frames(row: Row) -> Judged:
     }
 
 
+def fields(row: Row) -> Judged:
+    """What one row of an answer, or sentence, says of data: JSON or tables, of the passage or of the answer."""
+    right, wrong = (verify(row[said], [row["passage"]]).claims[-1].verdict for said in ("right", "wrong"))
+    return {
+        "right: supported": right == "supported",
+        "right: flagged, wrongly": right in FAULTY,
+        "wrong: flagged": wrong in FAULTY,
+        "wrong: supported, wrongly": wrong == "supported",
+    }
+
+
 def quotations(row: Row) -> Judged:
     """Quotations by verdict, in order."""
     found = [q.verdict for q in verify(row["answer"], row["context"]).quotations]
@@ -152,6 +163,7 @@ def notations(row: Row) -> Judged:
 
 
 ALONE: dict[str, Callable[[Row], Judged]] = {
+    "fields": fields,
     "frames": frames,
     "quotations": quotations,
     "same-value-gate": notations,

@@ -54,8 +54,7 @@ class Field(NamedTuple):
         """The field as a sentence."""
         if self.key and self.value == "no":
             return _listed(self.about, f"no {self.key}")
-        names = _listed(self.about, self.key)
-        return ": ".join(filter(None, (names, self.value)))
+        return ": ".join(filter(None, (_listed(self.about, self.key), self.value)))
 
 
 def _listed(*names: str) -> str:
@@ -141,7 +140,7 @@ class _Bracketed:
         start = token.start() if inner.key_start is None else inner.key_start
         if said:
             inner.values.append(_PlainValue(inner.key, said, start, token))
-        is_name = token[0][0] in "\"'" and len(said) <= _LONGEST_NAME and said[:1].isalpha()
+        is_name = token[0][0] in "\"'" and len(said) <= _LONGEST_NAME and (said[:1].isalpha() or " " not in said)
         if inner.is_record and is_name and not inner.label:
             inner.label = f"{inner.key} {said}"
         inner.key, inner.key_start = "", None

@@ -113,6 +113,13 @@ class ContextReader:
         for claim, own in zip(claims, parts, strict=True):
             of_claim, readings = readings[: len(own)], readings[len(own) :]
             worst = min(of_claim, key=lambda r: r.supported - r.contradicted)
+            denying = self._denying(claim) if self._records else None
+            if denying is not None:
+                contradicted, supported = max(worst.contradicted, _AGAINST), min(worst.supported, 1.0 - _AGAINST)
+                found.append(
+                    replace(worst, supported=supported, contradicted=contradicted, evidence=denying, framed="denied")
+                )
+                continue
             asks = values and worst.supported < _SUPPORTED
             found.append(replace(worst, values=self._derivations.carried(claim)) if asks else worst)
         return found
@@ -194,12 +201,28 @@ class ContextReader:
         common = frozenset.intersection(*words.values()) if words else frozenset()
         return {name: own - common for name, own in words.items()} if len(words) > 1 else {}
 
+    def _named(self, claim: str) -> set[str]:
+        """The records that a claim names."""
+        words = set(stems(claim))
+        return {name for name, own in self._records.items() if own and own <= words}
+
     def _of_others(self, claim: str) -> list[int]:
         """The pieces of records that a claim does not name, where it names one."""
-        words = set(stems(claim))
-        named = {name for name, own in self._records.items() if own and own <= words}
+        named = self._named(claim)
         others = self._records.keys() - named if named else ()
         return [k for k, piece in enumerate(self.pieces) if piece.field is not None and piece.field.record in others]
+
+    def _denying(self, claim: str) -> ContextPiece | None:
+        """The field of the one record that a claim names which has another value than the claim: another record's."""
+        named, own = self._named(claim), set(stems(claim))
+        if len(named) != 1:
+            return None
+        fields = [(piece, piece.field) for piece in self.pieces if piece.field is not None and piece.field.value]
+        own_fields = [(piece, field) for piece, field in fields if field.record in named]
+        if any(_is_said(field, own) for _, field in own_fields):
+            return None
+        taken = {field.key for _, field in fields if field.record not in named and _is_said(field, own)}
+        return next((piece for piece, field in own_fields if field.key in taken), None)
 
     def _decided(self, claim: str, chosen: _Chosen, readings: Iterator[PairReading]) -> ClaimReading:
         """The surest support; without it, the surest contradiction. Evidence: the piece that says so, and is near."""
@@ -274,6 +297,13 @@ def denies(field: Field, claim: str) -> bool:
     """Whether a field has another value than a claim that speaks of its key."""
     own, value = set(stems(claim)), set(stems(field.value))
     return bool(value) and not own.isdisjoint(stems(field.key)) and own.isdisjoint(value)
+
+
+def _is_said(field: Field, words: set[str]) -> bool:
+    """Whether a claim has a field's value: all of its words, its figures alone where it has any."""
+    value = set(stems(field.value))
+    figures = {word for word in value if any(map(str.isdigit, word))}
+    return bool(value) and (figures or value) <= words
 
 
 def _has_figure(words: Iterable[str]) -> bool:

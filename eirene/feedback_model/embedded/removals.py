@@ -16,7 +16,6 @@ from eirene.text.english import looks_like_base
 from eirene.text.language import likely_code
 from eirene.text.leaning import announced, announces, goes_on, leans, pronoun, refers
 from eirene.text.sentences import Sentence
-from eirene.text.values.derived import Derivations
 from eirene.text.words import content_words, stems
 from eirene.verification.claims import LEADS_IN, MAY_BE_TALK, claim_of, claims_nothing, talk_chances
 from eirene.verification.context import ClaimReading, ContextReader
@@ -106,8 +105,7 @@ class Removals:
         if refers(claim) and pronoun(claim) is None:  # "Half of them": a part of what was said
             return False
         encoder = self.reader.encoder
-        values = Derivations((*self.reader.texts, self.question)).carried(claim)
-        if values.chance is not None or talk_chances([claim], encoder)[0] > MAY_BE_TALK:
+        if reading.values.chance is not None or talk_chances([claim], encoder)[0] > MAY_BE_TALK:
             return False
         vectors = encoder.encode([claim, self.query or self.question])
         return float(vectors[0] @ vectors[1]) < FAR
