@@ -72,6 +72,7 @@ def check(
     from eirene.agent.check.report import NONE_LOST, make_report, parse_condition
     from eirene.agent.settings import Settings
     from eirene.data.output import write_text
+    from eirene.views.quality import judge_line
 
     with output():
         check_outputs(data, [write_baseline, junit, summary], force=force)
@@ -89,8 +90,8 @@ def check(
         report = make_report(
             found, wanted, detectors=measure.detectors, versions=measure.versions, baseline=before, tolerance=tolerance
         )
-        if measure.meter.total.calls:
-            say(f"the judge was asked about {measure.judged:,} sentences, in {measure.meter.total.calls:,} calls")
+        if measure.asked:
+            say(judge_line(measure.asked, measure.unjudged))
         _write_report(report, junit=junit, summary=summary, force=force)
         _show(report, as_json=as_json)
         if write_baseline is not None and report.state == "passed":

@@ -119,8 +119,8 @@ class RowReport:
 class VerifiedRow:
     """What `eirene verify` shows of a row: `risk` in [0, 1], how many sentences have which verdict, its faults.
 
-    `why` says why nothing was verified, and `risk` is then None. `failed`: what makes the row fail, in words. `judged`:
-    how many sentences a judge was asked about.
+    `why` says why nothing was verified, and `risk` is then None. `failed`: what makes the row fail, in words. `asked`:
+    of how many sentences a judge was asked, and of how many of these it gave no reading (`unjudged`).
     """
 
     id: str
@@ -129,7 +129,8 @@ class VerifiedRow:
     faults: tuple[RowFault, ...] = ()
     why: str | None = None
     failed: tuple[str, ...] = ()
-    judged: int = 0
+    asked: int = 0
+    unjudged: int = 0
 
 
 @dataclass(frozen=True, slots=True)

@@ -78,7 +78,7 @@ class ClaimVerdict(FrozenModel):
     evidence: Evidence | None = None
     """The sentence of a passage that decides; of an unclear or unsupported one, what comes nearest."""
     why: str | None = None
-    """Why it was not checked."""
+    """Why it was not checked, or why a judge that was asked gave no reading."""
     unread: bool = Field(default=False, exclude_if=is_empty)
     """Whether it may claim something that was not read: it, or a passage, is in a language that is not."""
 

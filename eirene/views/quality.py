@@ -98,9 +98,15 @@ def verified_headline(rows: Sequence[VerifiedRow], *, has_rule: bool) -> str:
         sentences.update(row.verdicts)
     parts = [f"{verdict}{len(rows):,} rows{' failed' if has_rule else ''}", f"{verified:,} verified"]
     parts += [f"{count:,} not verified ({_short(why)})" for why, count in reasons.most_common(3)]
-    asked = sum(row.judged for row in rows)
-    judged = f"; the judge was asked about {asked:,} of them" if asked else ""
-    return "; ".join([*parts, f"sentences: {_counts(sentences) or 'none'}{judged}"])
+    parts.append(f"sentences: {_counts(sentences) or 'none'}")
+    asked = judge_line(sum(row.asked for row in rows), sum(row.unjudged for row in rows))
+    return "; ".join([*parts, *([asked] if asked else [])])
+
+
+def judge_line(asked: int, unjudged: int) -> str:
+    """Of how many sentences a judge was asked; empty for none."""
+    without = f", and gave no reading of {unjudged:,}" if unjudged else ""
+    return f"the judge was asked about {asked:,}{without}" if asked else ""
 
 
 def junit_of_rows(rows: Sequence[VerifiedRow], *, said: str) -> str:

@@ -114,7 +114,7 @@ def test_a_judge_is_asked_where_the_verifier_is_unsure(run: Run, tmp_path: Path)
     doubted = "Anna Lind made the tower and saw it from the old bridge."
     rows = write(tmp_path / "rows.jsonl", {**ROWS[0], "answer": f"{WRONG} {doubted}"}, {**ROWS[0], "id": "b"})
     cases: list[tuple[Script, int, str]] = [
-        (lambda *_: first_token("Yes", Yes=0.95, No=0.05), 0, "the judge was asked about 1 of them"),
+        (lambda *_: first_token("Yes", Yes=0.95, No=0.05), 0, "; the judge was asked about 1\n"),
         (lambda *_: HttpError(400, "no"), 1, "1 not verified (the judge failed: "),
     ]
     for script, code, said in cases:
@@ -129,7 +129,7 @@ def test_a_judge_is_asked_where_the_verifier_is_unsure(run: Run, tmp_path: Path)
             if code == 0:
                 assert [claim.get("judged") is not None for claim in lines[0]["claims"]] == [False, False, True]
                 checked = run("check", rows, *told, "--fail-if", "unsupported > 0", "--json")
-                assert checked.err == "the judge was asked about 1 sentences, in 1 calls\n"
+                assert checked.err == "the judge was asked about 1\n"
                 assert "cascade.hallucination" in {f["quantity"] for f in json.loads(checked.out)["figures"]}
 
 

@@ -23,7 +23,7 @@ from eirene.core.usage import Meter
 from eirene.core.verification import ClaimVerdict, ClaimWord, Verification
 from eirene.eval.base import Detector, case_of
 from eirene.eval.detectors.alignment import AlignmentDetector
-from eirene.eval.detectors.token_judge import TokenJudge
+from eirene.eval.detectors.token_judge import UNJUDGED, TokenJudge
 from eirene.eval.detectors.verifier import VerifierDetector
 from eirene.eval.scoring import Scorer, workers_for
 from eirene.models.encoder.runtime import shipped_encoder
@@ -61,7 +61,7 @@ class RowMeasure:
             BY_SIDES: AlignmentDetector(shipped_encoder()),
             by_passages.name: by_passages,
         }
-        self.judged, self.meter = 0, Meter()
+        self.asked, self.unjudged, self.meter = 0, 0, Meter()
         self._deciding = {detector.name: detector for detector in named} or self._own
         self._named = tuple(detector.name for detector in named)
         self._scorer = Scorer(tuple({**self._own, **self._deciding}.values()))
@@ -116,11 +116,18 @@ class RowMeasure:
         )
 
     def _by_passages(self, found: Verification) -> tuple[int, tuple[RowFault, ...]]:
-        self.judged += len(found.judged)
+        asked, unjudged = asked_of(found)
+        self.asked, self.unjudged = self.asked + asked, self.unjudged + unjudged
         read, faults = found.checked, read_faults(found)
         if read and not faults:
             faults = (_read_fault(min(read, key=lambda claim: claim.supported or 0.0), "weakest"),)
         return len(read), faults
+
+
+def asked_of(found: Verification) -> tuple[int, int]:
+    """Of how many sentences a judge was asked, and of how many of these it gave no reading."""
+    unjudged = sum((claim.why or "").startswith(UNJUDGED) for claim in found.claims)
+    return len(found.judged) + unjudged, unjudged
 
 
 async def verified(item: Item, judge: TokenJudge | None, *, meter: Meter) -> Verification | Unscored | None:

@@ -8,7 +8,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any, Self
 
-from eirene.agent.check.rows import given_digest, read_faults, verified
+from eirene.agent.check.rows import asked_of, given_digest, read_faults, verified
 from eirene.core.errors import InputError
 from eirene.core.quality import VerifiedRow
 from eirene.core.records import Item
@@ -128,4 +128,4 @@ def verified_row(name: str, found: Verification | Unscored, rule: FailRule) -> V
         return VerifiedRow(name, None, {}, why=found.unscored, failed=failed)
     why = None if found.checked else next((claim.why for claim in found.claims if claim.why), "it has no sentence")
     verdicts = Counter[str](claim.verdict for claim in found.claims)
-    return VerifiedRow(name, found.risk, verdicts, read_faults(found), why, failed, len(found.judged))
+    return VerifiedRow(name, found.risk, verdicts, read_faults(found), why, failed, *asked_of(found))

@@ -34,6 +34,8 @@ if TYPE_CHECKING:
 
 BAND = (0.2, 0.6)
 """Risks by the verifier between which a sentence is asked about (`benchmarks/judges.py` has what that costs)."""
+UNJUDGED = "the judge gave no reading"
+"""How the reason begins where the model said something else."""
 _NO = 0.5
 """P(No) below which the model says Yes."""
 NO_COVERAGE = "the judge looks for hallucinations, and for what a critique asked"
@@ -122,11 +124,12 @@ class TokenJudge:
         """A verification of the case's answer, with what the model says of the sentences of which the verifier is
         unsure: those with a risk within `BAND`, and those in a language that it does not read.
 
-        A sentence that could not be judged stays as it was. Raises `BackendError` where the model could not be asked.
+        A sentence of which the model gives no reading stays as it was, and says why. Raises `BackendError` where the
+        model could not be asked.
         """
         doubted = [c for c in found.claims if c.unread or (c.risk is not None and BAND[0] < c.risk < BAND[1])]
         told = await self._odds_of(case, [claim.text for claim in doubted], meter)
-        odds = {claim.n: o for claim, o in zip(doubted, told, strict=True) if isinstance(o, float)}
+        odds = {claim.n: o for claim, o in zip(doubted, told, strict=True)}
         claims = tuple(_reread(claim, odds[claim.n]) if claim.n in odds else claim for claim in found.claims)
         risks = [claim.risk for claim in claims if claim.risk is not None]
         risk = answer_risk(risks) if risks else None
@@ -195,9 +198,9 @@ def risk_by(odds: float, cheap: float | None = None) -> float:
 
 def _risk(why: str | None, odds: float | Unscored | None, cheap: float | None) -> Score:
     """The score of a sentence that claims something (`why` None), or that the cheap detector has read."""
-    if odds is None:
-        return Unscored(unscored=why or "") if cheap is None else cheap
-    return odds if isinstance(odds, Unscored) else risk_by(odds, cheap)
+    if isinstance(odds, float):
+        return risk_by(odds, cheap)
+    return cheap if cheap is not None else odds or Unscored(unscored=why or "")
 
 
 def _smoothed(share: float, polls: int) -> float:
@@ -205,8 +208,10 @@ def _smoothed(share: float, polls: int) -> float:
     return (share * polls + 1.0) / (polls + 2.0)
 
 
-def _reread(claim: ClaimVerdict, odds: float) -> ClaimVerdict:
+def _reread(claim: ClaimVerdict, odds: float | Unscored) -> ClaimVerdict:
     """A claim with what the judge says; one that a passage contradicts is not called supported by it."""
+    if isinstance(odds, Unscored):
+        return claim.model_copy(update={"why": f"{UNJUDGED}: {odds.unscored}"})
     risk, judged = risk_by(odds, claim.risk), risk_by(odds)
     word: ClaimWord = "supported" if judged < _NO and claim.verdict != "contradicted" else "unclear"
     if risk > FAULTED:
@@ -222,13 +227,14 @@ def _with_reasons(scores: Scores, odds: Sequence[float | Unscored]) -> Scores:
 
 
 def _scores(sentences: list[SentenceScore], odds: dict[int, float | Unscored], *, is_cascade: bool) -> Scores:
-    lost = next((o for o in odds.values() if isinstance(o, Unscored)), None)
+    lost = next((s.hallucination for s in sentences if s.n in odds and isinstance(s.hallucination, Unscored)), None)
     numbers = [value for s in sentences if (value := number(s.hallucination)) is not None]
     of_answer = answer_risk if is_cascade else max
     worst: Score = of_answer(numbers) if numbers else Unscored(unscored=NO_CLAIM)
-    raw = {"log_odds": min(o for o in odds.values() if isinstance(o, float))} if odds and lost is None else {}
+    read = [o for o in odds.values() if isinstance(o, float)]
+    raw = {"log_odds": min(read)} if read and lost is None else {}
     if is_cascade and numbers:
-        raw["asked"] = len(odds) / len(numbers)
+        raw["asked"] = len(read) / len(numbers)
     return Scores(
         hallucination=worst if lost is None else lost,
         coverage=Unscored(unscored=NO_COVERAGE),

@@ -147,6 +147,11 @@ def test_added_log_odds_are_those_of_a_hand_computation() -> None:
     assert risk_by(math.log(0.25), 0.3) == pytest.approx(12 / 19) and risk_by(math.log(0.25)) == pytest.approx(0.8)
 
 
+async def test_where_the_model_says_something_else_the_verifier_alone_counts() -> None:
+    scores, _ = await judged(lambda *_: first_token("Well", Well=0.99), cheap=Cheap(None, 0.05, 0.3))
+    assert number(scores.sentences[2].hallucination) == 0.3 and scores.raw == {"asked": 0.0}
+
+
 async def test_what_cannot_be_told_is_unscored_and_what_cannot_be_asked_is_raised() -> None:
     scores, _ = await judged(lambda r, i: first_token("Well", Well=0.99) if FALSE in r.text else sure(r, i))
     assert isinstance(scores.hallucination, Unscored) and "'Well'" in scores.hallucination.unscored
