@@ -12,11 +12,10 @@ from eirene.core.errors import InputError
 from eirene.data.topics import Topic, parse_topic, read_topics
 from eirene.models.encoder.runtime import shipped_encoder
 from eirene.npov import KnowledgeBase, load_topics
-from eirene.npov.knowledge import KEPT_NAMES, THRESHOLD
+from eirene.npov.knowledge import THRESHOLD
 from tests.rows import each
 
 EXAMPLES = Path(__file__).parents[2] / "examples" / "topics.jsonl"
-MANY = KEPT_NAMES + 1
 
 
 @pytest.fixture(scope="module")
@@ -127,49 +126,11 @@ def write(path: Path, topics: int) -> Path:
     return path
 
 
-def test_many_vectors_are_kept_and_find_the_same_without_encoding(tmp_path: Path) -> None:
-    """A damaged file is made again; another name or another encoder is another file."""
-    path, kept = write(tmp_path / "big.jsonl", MANY), tmp_path / "cache"
-    table = {f"name{n}": [float(np.cos(n)), float(np.sin(n))] for n in range(MANY)}
-
-    def load(encoder: Axes) -> KnowledgeBase:
-        return load_topics(str(path), encoder=encoder, cache_folder=kept)
-
-    first, second = Axes(**table), Axes(**table)
-    one, other = load(first), load(second)
-    assert (first.encoded, second.encoded) == (MANY, 0)
-    assert one.find("anything", k=40) == other.find("anything", k=40)
-    (file,) = kept.iterdir()
-    for damaged in (file.read_bytes()[:-200], b"hello"):
-        file.write_bytes(damaged)
-        again = Axes(**table)
-        remade = load(again)
-        assert again.encoded == MANY
-        assert remade.find("anything", k=40) == one.find("anything", k=40)
-    another = Axes(**table)
-    another.digest = "other"  # type: ignore[misc]
-    load(another)
-    write(path, MANY + 1)
-    load(Axes(**table))
-    assert len(list(kept.iterdir())) == 3
-
-
-def test_a_folder_that_cannot_be_written_costs_time_and_nothing_else(tmp_path: Path) -> None:
-    (tmp_path / "cache").write_text("a file, no folder")
-    path = write(tmp_path / "big.jsonl", MANY)
-    assert len(load_topics(str(path), encoder=Axes(), cache_folder=tmp_path / "cache")) == MANY
-
-
-def test_a_small_file_leaves_nothing_behind(tmp_path: Path) -> None:
-    load_topics(str(EXAMPLES), cache_folder=tmp_path / "cache")
-    assert not (tmp_path / "cache").exists()
-
-
 def test_a_bad_row_names_file_and_line_before_anything_is_encoded(tmp_path: Path) -> None:
-    path = write(tmp_path / "big.jsonl", MANY)
+    path = write(tmp_path / "topics.jsonl", 3)
     path.write_bytes(path.read_bytes() + b'{"question": "x?"}\n')
     encoder = Axes()
-    with pytest.raises(InputError, match=rf"big.jsonl, line {2 * MANY}: 'perspectives' is missing"):
+    with pytest.raises(InputError, match=r"topics.jsonl, line 6: 'perspectives' is missing"):
         load_topics(str(path), encoder=encoder)
     assert encoder.encoded == 0
 
