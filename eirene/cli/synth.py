@@ -149,7 +149,6 @@ Kinds = Annotated[str, typer.Option(help="Which kinds of answer, comma-separated
 Wordings = Annotated[str, typer.Option(help="Arguments said in the given words, by a paraphrase, or both in turn.")]
 PerTopic = Annotated[int, typer.Option(help="Groups (an answer of each kind) for each topic and wording.")]
 Most = Annotated[int, typer.Option(help="Arguments given on one side at most.")]
-Balance = Annotated[bool, typer.Option("--balance/--no-balance", help="Whether to balance --responses by insertions.")]
 
 
 @app.command("npov")
@@ -162,7 +161,6 @@ def npov(
     wordings: Wordings = "given,paraphrase",
     per_topic: PerTopic = 2,
     most: Most = 3,
-    balance: Balance = True,
     seed: flags.Seed = 0,
     force: flags.Force = False,
     config: flags.Config = None,
@@ -176,27 +174,20 @@ def npov(
 
         names = parse_names(kinds, KINDS, "kinds"), parse_names(wordings, WORDINGS, "wordings")
         recipe = AnswerRecipe(*names, per_topic, most, seed)
-        if responses is None and not balance:
-            raise InputError(
-                "--no-balance goes with --responses; composed answers are always balanced", field="balance"
-            )
         card = None if out == STDOUT else f"{out}.card.json"
         for path in filter(None, (out, card)):
             check_output(path, force=force)
         for source in filter(None, (topics, responses)):
             check_outside(out, source)
         made = AnswerTotals(recipe)
-        inputs, rows = _rows(topics, responses, made, balanced=balance)
+        inputs, rows = _rows(topics, responses, made)
         _write(map(_line, rows), out, "making answers", force=force)
-        settings = {"responses": responses is not None, "balanced": balance}
-        _report(made.card(inputs=inputs, settings=settings), card, out, force=force)
+        _report(made.card(inputs=inputs, settings={"responses": responses is not None}), card, out, force=force)
     if not made.rows:
         raise typer.Exit(1)
 
 
-def _rows(
-    topics: str, responses: str | None, made: AnswerTotals, *, balanced: bool
-) -> tuple[list[dict[str, str]], Iterator[Item]]:
+def _rows(topics: str, responses: str | None, made: AnswerTotals) -> tuple[list[dict[str, str]], Iterator[Item]]:
     """The inputs with their hashes, and the rows to come: everything is read and checked before the first is made."""
     import hashlib
 
@@ -215,7 +206,7 @@ def _rows(
         given = read_items(responses)
         rows = json.dumps([item.model_dump(mode="json") for item in given], sort_keys=True)
         inputs.append({"name": responses, "rows_sha256": hashlib.sha256(rows.encode()).hexdigest()})
-    return inputs, synthesise(known, made.recipe, made, responses=given, balanced=balanced)
+    return inputs, synthesise(known, made.recipe, made, responses=given)
 
 
 def _line(item: Item) -> str:

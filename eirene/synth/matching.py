@@ -14,7 +14,6 @@ from collections.abc import Hashable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 
 import numpy as np
-from numpy.typing import NDArray
 
 from eirene.core.errors import InputError
 from eirene.core.signature import check_seed, rng_for
@@ -32,8 +31,6 @@ from eirene.synth.material import (
 from eirene.synth.plans import CORE, KINDS, WORDINGS, AnswerPlan, Frame, Kind, Wording, draw, draw_frame, shapes_of
 from eirene.text.english import Decapitalizer
 from eirene.text.sentences import split_sentences
-
-Floats = NDArray[np.float64]
 
 _CLAUSE, _EMPTY = 3, 5
 """Words that a clause, and a clause that claims nothing, weigh when answers are compared."""
@@ -106,70 +103,6 @@ def pick(
     most = max(map(len, complete), default=0)
     groups = [group for held in complete if len(held) == most for group in _groups(held)]
     return min(groups, key=lambda pair: pair[0])[1] if groups else None
-
-
-def pick_evenly(
-    pools: Mapping[Kind, Sequence[Candidate]], *, needed: Sequence[Kind], further: Sequence[Kind]
-) -> Iterator[dict[Kind, Candidate]]:
-    """Group after group, as long as there are answers near enough; no source gives two answers of one kind.
-
-    For where groups of equal counts cannot be had: what an answer has more of than the first needed kind's, a later one
-    of its kind has less of, so that over all groups the counts lean neither way.
-    """
-    tables = {kind: _Table(pools.get(kind, ())) for kind in (*needed, *further)}
-    first, *others = tables
-    for centre, values in zip(tables[first].candidates, tables[first].values, strict=True):
-        if centre.source in tables[first].used:
-            continue
-        chosen = {kind: tables[kind].nearest(values) for kind in others}
-        if any(chosen[kind] is None for kind in needed if kind != first):
-            continue
-        group = {first: centre}
-        tables[first].used.add(centre.source)
-        for kind, n in chosen.items():
-            if n is not None:
-                group[kind] = tables[kind].take(n, values)
-        yield group
-
-
-class _Table:
-    """The candidates of one kind with their counts, and how far those that were taken lean."""
-
-    def __init__(self, candidates: Sequence[Candidate]) -> None:
-        self.candidates = candidates
-        self.values = np.array([_values(c.counts) for c in candidates], np.float64).reshape(-1, len(_WEIGHTS))
-        self.used: set[str] = set()
-        self._lean = np.zeros(len(_WEIGHTS))
-        self._sources = np.array([c.source for c in candidates])
-        self._free = np.ones(len(candidates), bool)
-
-    def nearest(self, values: Floats) -> int | None:
-        """The free candidate that lies near the values and evens out the lean; None where none is near enough."""
-        off = self.values - values
-        near = self._free & (np.abs(off) <= _FARTHEST).all(axis=1)
-        if not near.any():
-            return None
-        cost = np.abs(off) @ _WEIGHTS / 2 + np.abs(self._lean + off) @ _WEIGHTS
-        return int(np.where(near, cost, np.inf).argmin())
-
-    def take(self, n: int, values: Floats) -> Candidate:
-        """Candidate `n`, whose source gives no other from now on."""
-        self._lean += self.values[n] - values
-        self._free &= self._sources != self._sources[n]
-        return self.candidates[n]
-
-
-_WEIGHTS = np.array([20.0, 8.0, 8.0, 1.0, 1.0, 8.0, 4.0])
-"""Of the counts that `_values` gives: words as they are, everything else as some words."""
-_FARTHEST = np.array([1.0, 1.0, 2.0, 25.0, 25.0, 2.0, 4.0])
-"""How far apart the answers of one group may be."""
-
-
-def _values(counts: Counts) -> tuple[float, ...]:
-    return (
-        counts.arguments, counts.sentences, counts.clauses, counts.words, counts.words - counts.argument_words,
-        counts.clauses - counts.arguments, counts.empty,
-    )  # fmt: skip
 
 
 def distance(one: Counts, other: Counts) -> float:

@@ -1,9 +1,8 @@
 """Synthetic errors in existing responses: the given arguments change, the response hardly does.
 
 The NPOV paper's recipe (section 4.2): an unused argument is added to those that are given (a coverage error), a given
-one is taken away (a hallucination), or both; where arguments have paraphrases, they are given in those. Left at that,
-the number of arguments tells the errors apart, so that by default sentences are put between those of the response,
-fillers that claim nothing and arguments said again, and only answers are kept that have a counterpart of equal counts.
+one is taken away (a hallucination), or both; where arguments have paraphrases, they are given in those. The number of
+arguments then tells the errors apart, which composed answers avoid.
 """
 
 from __future__ import annotations
@@ -18,16 +17,14 @@ from eirene.core.errors import InputError
 from eirene.core.records import Item
 from eirene.core.signature import rng_for
 from eirene.data.topics import Topic, key_of
-from eirene.synth.matching import AnswerGroup, AnswerRecipe, Candidate, counts_of, is_cut_as_composed, pick_evenly
+from eirene.synth.matching import AnswerGroup, AnswerRecipe, Candidate, counts_of, is_cut_as_composed
 from eirene.synth.material import (
-    FILLERS,
     ArgumentPart,
     ComposedSentence,
     Composer,
     Material,
     Point,
     Tally,
-    filler,
     material_of,
     placed,
     unusable,
@@ -36,9 +33,6 @@ from eirene.synth.plans import AnswerPlan, Kind, Wording
 from eirene.text.english import Decapitalizer
 from eirene.text.sentences import split_sentences
 
-_VARIANTS = 12
-_MOST_FILLERS = 4
-"""Answers of each kind that are made from one response."""
 _UNSAYABLE: frozenset[Kind] = frozenset({"wrong_side", "partial"})
 """Kinds for which the response itself would have to be rewritten."""
 
@@ -80,9 +74,8 @@ def bases_of(items: Iterable[Item], topics: Sequence[Topic], tally: Tally) -> It
         yield Base(item.id, material, used, _sentences(item.answer, used))
 
 
-def groups_from(bases: Sequence[Base], recipe: AnswerRecipe, tally: Tally, *, balanced: bool) -> Iterator[AnswerGroup]:
-    """Groups of answers made from the responses. Balanced, a group's answers come from several responses and have the
-    same number of arguments, fillers and sentences; else they are one response with other arguments given."""
+def groups_from(bases: Sequence[Base], recipe: AnswerRecipe, tally: Tally) -> Iterator[AnswerGroup]:
+    """Groups of answers, each one response with other arguments given."""
     kinds = [kind for kind in recipe.kinds if kind not in _UNSAYABLE]
     if not kinds:
         raise InputError(
@@ -90,20 +83,13 @@ def groups_from(bases: Sequence[Base], recipe: AnswerRecipe, tally: Tally, *, ba
             f"{', '.join(recipe.kinds)}",
             field="kinds",
         )
-    needed = [kind for kind in recipe.needed if kind in kinds] or kinds[:1]
     for wording in recipe.wordings:
-        found = [made for base in bases if (made := _given_as(base, wording, recipe.seed, tally)) is not None]
-        if not balanced:
-            for base in found:
-                answers = {k: own[0] for k in kinds if (own := _variants(base, k, recipe.seed, plain=True))}
-                yield AnswerGroup(f"{base.id}-{wording}", wording, answers)
-            continue
-        pools = {kind: [c for base in found for c in _variants(base, kind, recipe.seed)] for kind in kinds}
-        n, further = 0, [kind for kind in kinds if kind not in needed]
-        for n, answers in enumerate(pick_evenly(pools, needed=needed, further=further), 1):
-            yield AnswerGroup(f"responses-{wording}-{n}", wording, answers)
-        if n < len(found):
-            tally["response: no counterparts of equal counts"] += len(found) - n
+        for base in bases:
+            given = _given_as(base, wording, recipe.seed, tally)
+            if given is not None:
+                made = {kind: _Maker(given, rng_for(recipe.seed, "synth", given.id, kind)).make(kind) for kind in kinds}
+                answers = {k: a for k, a in made.items() if a is not None and is_cut_as_composed(a.sentences)}
+                yield AnswerGroup(f"{given.id}-{wording}", wording, answers)
 
 
 def _topic_id(item: Item) -> str:
@@ -166,17 +152,6 @@ def _given_as(base: Base, wording: Wording, seed: int, tally: Tally) -> Base | N
     return replace(base, material=material, used=tuple(tuple(new[p.id] for p in side) for side in base.used))
 
 
-def _variants(base: Base, kind: Kind, seed: int, *, plain: bool = False) -> list[Candidate]:
-    """Answers of one kind; `plain`: one, and the response's text as it is (but for a repetition)."""
-    found = []
-    maker = _Maker(base, rng_for(seed, "synth", base.id, kind))
-    for _ in range(1 if plain else _VARIANTS):
-        made = maker.make(kind, plain=plain)
-        if made is not None and is_cut_as_composed(made.sentences):
-            found.append(made)
-    return found
-
-
 class _Maker:
     """Makes answers from one response."""
 
@@ -187,22 +162,20 @@ class _Maker:
         self._sayable = [p for side in base.used for p in side if not unusable(p.given)]
         self._composer = Composer(material.who, Decapitalizer([material.question, *(p.given for p in material.points)]))
 
-    def make(self, kind: Kind, *, plain: bool) -> Candidate | None:
+    def make(self, kind: Kind) -> Candidate | None:
+        """An answer of a kind with the response's text as it is, but for a repetition; None where there can be none."""
         used = self._base.used
         spare = [p for p in self._base.material.points if not any(p.id == q.id for side in used for q in side)]
         removable = [p for side in used if len(side) > 1 for p in side]
         added = self._one_of(spare) if kind in ("coverage", "both") else None
         removed = self._one_of(removable) if kind in ("hallucination", "both") else None
-        if (kind in ("coverage", "both") and added is None) or (kind in ("hallucination", "both") and removed is None):
+        again = self._one_of(self._sayable) if kind == "repetition" else None
+        wanted = {"coverage": [added], "hallucination": [removed], "both": [added, removed], "repetition": [again]}
+        if None in wanted.get(kind, ()):
             return None
         given = [[p for p in side if p is not removed] for side in used]
         if added is not None:
             given[added.side].insert(int(self._rng.integers(len(given[added.side]) + 1)), added)
-        repeats = {"repetition": 1, "coverage": int(self._rng.integers(3)), "both": int(self._rng.integers(2))}
-        fillers = 0 if plain else int(self._rng.integers(_MOST_FILLERS + 1))
-        again = self._again(0 if plain and kind != "repetition" else repeats.get(kind, 0), removed)
-        if kind == "repetition" and not again:
-            return None
         plan = AnswerPlan(
             kind,
             tuple(map(tuple, given)),
@@ -210,12 +183,12 @@ class _Maker:
             () if added is None else (added,),
             () if removed is None else (removed,),
         )
-        sentences = self._text(removed, again, fillers)
+        sentences = self._text(removed, again)
         counts = counts_of(plan, sentences)
         return Candidate(self._base.material, plan, sentences, counts, None, self._base.id)
 
-    def _text(self, removed: Point | None, again: list[ComposedSentence], fillers: int) -> tuple[ComposedSentence, ...]:
-        """The response's sentences, what is taken away marked as not given, and the insertions between them."""
+    def _text(self, removed: Point | None, again: Point | None) -> tuple[ComposedSentence, ...]:
+        """The response's sentences, what is taken away marked as not given; what is said again names its side."""
         body = []
         for sentence in self._base.sentences:
             parts = [
@@ -223,19 +196,10 @@ class _Maker:
                 for p in sentence.parts
             ]
             body.append(replace(sentence, parts=tuple(parts)))
-        for one in again:
-            body.insert(1 + int(self._rng.integers(len(body))), one)
-        for _ in range(fillers):
-            body.insert(
-                1 + int(self._rng.integers(len(body))), ComposedSentence(filler(FILLERS, self._rng, body), None)
-            )
+        if again is not None:
+            part = ArgumentPart(again.id, again.side, again.given, "repeated")
+            body.insert(1 + int(self._rng.integers(len(body))), self._composer.one(part, self._rng))
         return placed(body)
-
-    def _again(self, times: int, removed: Point | None) -> list[ComposedSentence]:
-        """Sentences that say again what is said; each names its side, wherever it is put."""
-        sayable = [p for p in self._sayable if p is not removed]
-        chosen = [sayable[int(n)] for n in self._rng.permutation(len(sayable))[:times]]
-        return [self._composer.one(ArgumentPart(p.id, p.side, p.given, "repeated"), self._rng) for p in chosen]
 
     def _one_of(self, points: Sequence[Point]) -> Point | None:
         return points[int(self._rng.integers(len(points)))] if points else None

@@ -227,13 +227,12 @@ def synthesise(
     made: AnswerTotals,
     *,
     responses: Iterable[Item] | None = None,
-    balanced: bool = True,
 ) -> Iterator[Item]:
     """The rows, group by group in the order of the topics; `made` is kept up to date.
 
     Without `responses` answers are composed from the topics' arguments. With them, those responses' arguments are
-    changed (see `eirene.synth.responses`); `balanced` False leaves their text as it is. The same topics, recipe and
-    responses give the same rows, whatever has been made before.
+    changed (see `eirene.synth.responses`). The same topics, recipe and responses give the same rows, whatever has been
+    made before.
 
     Examples:
         >>> from eirene.synth import AnswerRecipe, AnswerTotals, synthesise
@@ -248,8 +247,7 @@ def synthesise(
     if responses is None:
         groups = (group for topic in topics for group in _of_topic(topic, recipe, made.left_out))
     else:
-        bases = list(bases_of(responses, topics, made.left_out))
-        groups = groups_from(bases, recipe, made.left_out, balanced=balanced)
+        groups = groups_from(list(bases_of(responses, topics, made.left_out)), recipe, made.left_out)
     for group in groups:
         made.groups += bool(group.answers)
         yield from _rows(group, recipe, made)

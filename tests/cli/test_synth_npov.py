@@ -69,7 +69,7 @@ def test_npov_s_own_output_serves_as_responses(run: Run, tmp_path: Path) -> None
     row = run("npov", "--query", query, "--topics", TOPICS, "--per-side", "2", "--json").out
     given, out = tmp_path / "given.jsonl", tmp_path / "rows.jsonl"
     given.write_text(row, encoding="utf-8")
-    result = run("synth", "npov", TOPICS, "--responses", given, "--no-balance", "--wordings", "given", "--out", out)
+    result = run("synth", "npov", TOPICS, "--responses", given, "--wordings", "given", "--out", out)
     assert result.code == 0, result
     rows = read(out)
     assert [r["meta"]["kind"] for r in rows] == ["none", "coverage", "hallucination", "both", "repetition"]
@@ -93,7 +93,6 @@ def test_where_nothing_can_be_made_the_causes_are_told_and_the_exit_code_is_1(ru
         (["--per-topic", "0"], "per-topic"),
         (["--most", "1"], "most"),
         (["--seed", "-1"], "seed"),
-        (["--no-balance"], "goes with --responses"),
         (["--responses", "nowhere.jsonl"], "no such file"),
     ],
 )

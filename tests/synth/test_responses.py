@@ -1,4 +1,4 @@
-"""Errors made in responses that somebody has written: the paper's recipe, as it is and evened out."""
+"""Errors made in responses that somebody has written: the paper's recipe."""
 
 from __future__ import annotations
 
@@ -11,10 +11,10 @@ from eirene.core.records import Item, parse_item
 from eirene.data.topics import Topic
 from eirene.npov import compose
 from eirene.npov.respond import to_be_said
-from eirene.synth import AnswerRecipe, AnswerTotals, controls, synthesise
+from eirene.synth import AnswerRecipe, AnswerTotals, synthesise
 from eirene.synth.plans import CORE, Kind
 from tests.rows import each
-from tests.synth.material import TOPICS, invented
+from tests.synth.material import TOPICS
 
 
 def response(topic: Topic, seed: int, **fields: Any) -> Item:
@@ -26,11 +26,9 @@ def response(topic: Topic, seed: int, **fields: Any) -> Item:
     return parse_item({**row, **fields})
 
 
-def make(
-    items: list[Item], topics: list[Topic] = TOPICS, *, balanced: bool = False, **options: Any
-) -> tuple[list[Item], AnswerTotals]:
+def make(items: list[Item], **options: Any) -> tuple[list[Item], AnswerTotals]:
     made = AnswerTotals(AnswerRecipe(**{"wordings": ("given",), **options}))
-    return list(synthesise(topics, made.recipe, made, responses=items, balanced=balanced)), made
+    return list(synthesise(TOPICS, made.recipe, made, responses=items)), made
 
 
 def by_kind(rows: list[Item]) -> dict[str, Any]:
@@ -114,33 +112,6 @@ def test_meta_names_the_topic_before_the_question_does(meta: dict[str, Any]) -> 
     topic = next(t for t in TOPICS if t.id == "cash")
     rows, _ = make([response(topic, 0, question="How does one pay?", meta=meta)], kinds=("none",))
     assert [r.meta["topic"] for r in rows] == ["cash"]
-
-
-@pytest.mark.slow
-def test_balanced_answers_lean_neither_way_where_the_recipe_alone_gives_itself_away() -> None:
-    """Counts of sentences, clauses and words; the number of arguments cannot be evened out as far
-    (docs/guides/synthetic.md)."""
-    topics = invented(24, per_side=6)
-    items = [response(topic, seed) for topic in topics for seed in range(6)]
-    areas = {}
-    for balanced in (True, False):
-        _, made = make(items, topics, kinds=CORE, balanced=balanced)
-        assert made.rows
-        areas[balanced] = {(c.error, c.count): c.auc.value for c in controls(made.rows, draws=10)}
-    for error in ("coverage", "hallucination"):
-        for count in ("sentences", "clauses", "words", "clauses - arguments"):
-            assert abs((areas[True][error, count] or 0) - 0.5) < 0.1, (error, count)
-        assert abs((areas[True][error, "arguments"] or 0) - 0.5) < 0.15
-        assert abs((areas[False][error, "clauses - arguments"] or 0) - 0.5) > 0.15
-
-
-def test_balanced_no_response_gives_two_answers_of_one_kind() -> None:
-    topics = invented(12, per_side=6)
-    items = [response(topic, seed) for topic in topics for seed in range(6)]
-    rows, _ = make(items, topics, kinds=CORE, balanced=True)
-    used = [(r.meta["kind"], r.meta["source"]) for r in rows]
-    assert rows
-    assert len(set(used)) == len(used)
 
 
 def test_the_response_s_own_layout_stays() -> None:
