@@ -94,9 +94,10 @@ def main() -> None:
     """Reads the sets and prints a table of each."""
     parser = arguments(__doc__)
     parser.add_argument("--limit", type=int, help="answers of a set")
+    parser.add_argument("--part", choices=("fit", "report"), default="report", help="fit: what thresholds are set on")
     args = parser.parse_args()
     verifier = shipped_verifier()
-    found = {name: rows_of(parts(args.data, name)["report"][: args.limit], verifier) for name in ANSWERS}
+    found = {name: rows_of(parts(args.data, name)[args.part][: args.limit], verifier) for name in ANSWERS}
     for name, rows in found.items():
         report(name, rows)
     constructed = read_cases(args.data / "npov_perspectrum/mixed_dev.jsonl")

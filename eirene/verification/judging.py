@@ -37,7 +37,8 @@ _DISPUTED = 0.3
 _LEFT = 0.2
 """Risk of what no sentence of the texts holds and is no fault to name: low enough to be faulted by no draw."""
 _WORDED, _WORDED_FAULTED = 0.5, 0.45
-"""Share of a sentence's words that stand in the texts from which it is faulted above this risk alone."""
+"""Share of a sentence's words that stand in the texts from which it is faulted above this risk alone; below it 5 of 18
+such flags were right (`benchmarks/verify_marks.py --part fit`)."""
 _TOGETHER = 0.5
 """Support by several sentences at once from which what none supports is no fault: of such sentences people had marked
 4 of 25, of the other faulted ones 35 of 74 (RAGTruth, the quarter for fitting)."""
