@@ -4,7 +4,7 @@
     python benchmarks/results.py DATA --rows DIR    # keeps the rows: the same command goes on from there
 
 DATA holds the sets in folders by name, as SETS says. The tables of the page are written anew; what follows from them
-stands in docs/results.md. The whole tables (slices, every pair, all floors) are written into DIR, a folder a set. Areas
+stands in docs/results.md. The whole tables (every pair, all floors) are written into DIR, a folder a set. Areas
 are of all answers; thresholds for F1 are chosen on 30 % of the clusters, drawn by seed 0. Detectors on a model of this
 machine are `eirene evaluate detectors SET --local-model hf:DIR`.
 """
@@ -41,38 +41,35 @@ class Set:
     title: str
     file: str
     about: str
-    slices: tuple[str, ...] = ()
 
 
 SETS = (
     Set("NPOV answers, balanced", "npov_perspectrum/mixed_dev.jsonl",
         "Perspectrum development claims; errors by construction, so that counting gives little away. No text of it was "
-        "trained on.", ("error_type",)),
+        "trained on."),
     Set("NPOV answers, plain", "npov_perspectrum/cases_dev.jsonl",
         "The same claims; one argument a sentence, so that counting helps. Answers with an argument on the wrong side "
-        "are left out.", ("error_type",)),
+        "are left out."),
     Set("NPOV equivalence", "npov_perspectrum/equivalence_dev.jsonl",
-        "Two arguments of one side: does the second say the first?", ("side",)),
+        "Two arguments of one side: does the second say the first?"),
     Set("ArgKP-2021", "argkp2021/pairs_dev.jsonl",
-        "Does a crowd argument say a key point? Four positions: intervals are wide, and rough.", ("side",)),
+        "Does a crowd argument say a key point? Four positions: intervals are wide, and rough."),
     Set("QA-Feedback", "qa_feedback/feedback.jsonl",
         "Model answers to questions with passages. Hallucination: contradicts the passages or is not in them; "
         "coverage: annotators missed something. Half of the questions were seen when constants were fitted."),
     Set("RAGTruth", "ragtruth_subset/responses.jsonl",
-        "Six models' answers, summaries and texts from data; spans marked by people.", ("task", "model", "label_type")),
+        "Six models' answers, summaries and texts from data; spans marked by people."),
     Set("FRANK", "frank/summaries.jsonl",
-        "Nine systems' summaries of news; an error if annotators found a sentence not factual.",
-        ("dataset", "error")),
+        "Nine systems' summaries of news; an error if annotators found a sentence not factual."),
     Set("BEGIN", "begin/begin_dev.jsonl",
-        "Dialogue turns, attributable to a snippet or not.", ("data_source", "model_name")),
+        "Dialogue turns, attributable to a snippet or not."),
     Set("ExpertQA", "expertqa/answers.jsonl",
-        "Experts judged each claim against the evidence shown with it; the given text is all evidence of the answer.",
-        ("system",)),
+        "Experts judged each claim against the evidence shown with it; the given text is all evidence of the answer."),
     Set("WikiBio GPT-3", "wikibio_gpt3/passages.jsonl",
         "Biographies by GPT-3, sentences judged; the given text is the Wikipedia article. 226 of 238 have an error."),
     Set("FacTool", "factool_kbqa/knowledge_qa.jsonl", "Nothing was given: only who knows the world can judge."),
     Set("HaluEval, general", "halueval_general/general.jsonl", "Nothing was given."),
-    Set("HaluQuestQA, annotated answers", "haluquestqa/annotations.jsonl", "Nothing was given.", ("source",)),
+    Set("HaluQuestQA, annotated answers", "haluquestqa/annotations.jsonl", "Nothing was given."),
     Set("HaluQuestQA, sentences", "haluquestqa/completeness_train.jsonl",
         "Nothing was given; all answers but one lack something, so that answers tell nothing."),
 )  # fmt: skip
@@ -86,13 +83,12 @@ def measured(chosen: Set, data: Path, rows: Path) -> dict[str, Any]:
     given = Resources(seed=SEED)
     own = [name for name, e in DETECTORS.items() if not e.needs & MODEL_NEEDS and not given.lacks(e.needs)]
     names = [name for name in own if name not in TRAINED_HERE]
-    slices = [s for s in chosen.slices if any(s in c.slices for c in found.cases)]
     detectors = build_detectors(names, given)
     evaluated = asyncio.run(aevaluate_detectors(found.cases, detectors, out=folder, work=EvaluateOptions(seed=SEED)))
     print(f"{chosen.title}: {len(found.cases)} answers", flush=True)
     n = len(found.cases)
     about = {"name": chosen.file, "form": found.form, "drawn": n, "of": n, "left_out": dict(found.left_out)}
-    plan = EvaluationPlan(draws=DRAWS, seed=SEED, slices=slices)
+    plan = EvaluationPlan(draws=DRAWS, seed=SEED)
     summary = {"data": about, "dev": None, **summarise(evaluated, plan)}
     write_json(folder / "summary.json", summary)
     (folder / "table.md").write_text(evaluation_table(summary), "utf-8")

@@ -20,7 +20,6 @@ from eirene.eval.datasets.labelled import Form
 from eirene.eval.datasets.published import SUMMARY, passage_item
 
 _SIDES = ("pro", "con")
-_FRANK_KINDS = ("RelE", "EntE", "CircE", "OutE", "GramE", "CorefE", "LinkE", "Other")
 
 
 def find_span(answer: str, text: str, *, at: int = 0) -> tuple[int, int] | None:
@@ -56,25 +55,18 @@ def expertqa(data: dict[str, Any], row: Row) -> Labelled:
         cluster=data["question"],
         hallucination=known,
         marks=tuple(marks) if marks else None,
-        slices={"field": (str(data["field"]),), "system": (str(data["system"]),)},
     )
 
 
 def frank(data: dict[str, Any], row: Row, articles: Mapping[str, Any]) -> Labelled:
     """A summary; it has an error if annotators found one of its sentences not factual (`Factuality` below 1)."""
     faulty = data["Factuality"] < 1
-    kinds = tuple(kind for kind in _FRANK_KINDS if data[kind] < 1)
     return Labelled(
         passage_item(
             row, f"{data['hash']}-{data['model_name']}", SUMMARY, data["summary"], [articles[data["hash"]]["article"]]
         ),
         cluster=data["hash"],
         hallucination=faulty,
-        slices={
-            "dataset": (data["dataset"],),
-            "model_name": (data["model_name"],),
-            **({"error": kinds} if kinds else {}),
-        },
     )
 
 
@@ -140,7 +132,6 @@ def npov(data: dict[str, Any], row: Row) -> Labelled | str:
             for side, arguments in given.items()
             for n, argument in enumerate(arguments, start=1)
         },
-        slices={} if data["error_type"] == "none" else {"error_type": (data["error_type"],)},
     )
 
 
@@ -196,7 +187,7 @@ def _pair(
     item = {"question": question, "answer": answer, "perspectives": sides, **({"id": name} if name else {})}
     checked = parse_item(item, where=row.where)
     missing = {(side, 1): not covered}
-    return Labelled(checked, cluster, coverage=not covered, missing=missing, slices={"side": (side,)})
+    return Labelled(checked, cluster, coverage=not covered, missing=missing)
 
 
 def haluquestqa(data: dict[str, Any], row: Row) -> Iterator[Labelled]:
@@ -214,7 +205,6 @@ def haluquestqa(data: dict[str, Any], row: Row) -> Iterator[Labelled]:
             hallucination=bool(facts),
             coverage=any(r["aspect"] == "incomplete_ans" for r in remarks),
             marks=marked_faults(answer, spans) if len(spans) == len(found) else None,
-            slices={"category": (data["category"],), "source": (data[f"{which}_source"],)},
         )
 
 

@@ -31,7 +31,7 @@ def evaluation_table(summary: Json) -> str:
 
 
 def level_tables(level: Json, summary: Json, *, heading: str = "##") -> Iterator[str]:
-    """The tables of one level: figures and floors, pairs, slices."""
+    """The tables of one level: figures and floors, pairs."""
     columns = ("", "ROC AUC", "average precision", "F1", "scored", "settings")
     yield table(
         level_title(level), columns, figure_rows(level, summary["signature"]), heading=heading, said=counted(level)
@@ -40,11 +40,6 @@ def level_tables(level: Json, summary: Json, *, heading: str = "##") -> Iterator
     of_pairs = ("difference of AUC", "[95 % interval]", "n", "p (bootstrap)", "settings")
     said = "P-values: as they are / Bonferroni / Holm, over the pairs at this level."
     yield table(f"{level_title(level)}: pairs", of_pairs, rows, heading=f"{heading}#", said=said) if rows else ""
-    for name, values in level["slices"].items():
-        names = list(dict.fromkeys(label for found in values.values() for label in found["auc"]))
-        title = f"{level_title(level)}: ROC AUC by {name}"
-        rows = list(_slices(values, names, summary["signature"]))
-        yield table(title, (name, "n (errors)", *names, "settings"), rows, heading=f"{heading}#") if rows else ""
 
 
 def counted(level: Json) -> str:
@@ -110,13 +105,6 @@ def _pairs(level: Json, signature: str) -> Iterator[Sequence[str]]:
             continue
         p = " / ".join(p_value(pair[key]) for key in ("p", "bonferroni", "holm") if key in pair)
         yield (name, figure(pair["difference"], signed=True), str(pair["n"]), p, signature)
-
-
-def _slices(values: Json, names: Sequence[str], signature: str) -> Iterator[Sequence[str]]:
-    for value, found in values.items():
-        if 0 < found["errors"] < found["n"]:
-            areas = (figure(found["auc"][name]) if name in found["auc"] else "" for name in names)
-            yield (value, f"{found['n']:,} ({found['errors']:,})", *areas, signature)
 
 
 def _costs(summary: Json) -> Iterator[Sequence[str]]:

@@ -32,7 +32,6 @@ def summary() -> dict[str, Any]:
         "floors": {"all": {"auc": {"value": 0.5}, "ap": {"value": 0.5}, "f1": {"value": 0.6}},
                    "position": {"direction": "fewer", "auc": AREA, "ap": AREA, "f1": {"unscored": "no dev"}}},
         "pairs": [pair, {"a": "x", "b": "z", "n": 1, "errors": 1, "unscored": "too few"}],
-        "slices": {"kind": {"a": {"n": 5, "errors": 2, "auc": {"x": AREA}}, "b": {"n": 3, "errors": 0, "auc": {}}}},
     }  # fmt: skip
     return {
         "data": {"name": "d.jsonl", "form": "FRANK", "drawn": 8, "of": 9, "left_out": {"Generic": 2}}, "dev": None,
@@ -41,7 +40,7 @@ def summary() -> dict[str, Any]:
     }  # fmt: skip
 
 
-def test_the_tables_show_figures_floors_pairs_slices_costs_and_what_is_unscored() -> None:
+def test_the_tables_show_figures_floors_pairs_costs_and_what_is_unscored() -> None:
     text = evaluation_table(summary())
     interval = "0.750 [0.500, 0.900]"
     assert f"| x | {interval} | {interval} | {interval} | 8 of 8 | `n:8\\|seed:0\\|v:1\\|t:0.25` |" in text
@@ -49,7 +48,6 @@ def test_the_tables_show_figures_floors_pairs_slices_costs_and_what_is_unscored(
     assert "| *earlier* |" in text and "| no dev |" in text
     assert "| x minus y | +0.750 [-0.100, +0.900] | 8 | 0.01 / 0.03 / 0.02 |" in text
     assert "| x minus z | too few | 1 |" in text
-    assert f"| a | 5 (2) | {interval} |" in text and "| b | 3" not in text
     assert "| x | 8 | 0 | 1.0 | 0.1000 | 0.2000 | 0 | 0 | 0 | unknown |" in text
     assert "- Coverage, per answer, silent: 6 of 8 unscored: needs \\| a judge" in text
     assert "- Coverage, per answer, silent: 4 of 8 unscored: other reasons" in text

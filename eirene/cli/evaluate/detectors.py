@@ -13,7 +13,7 @@ import typer
 from eirene.cli import flags
 from eirene.cli.data_flags import FormFlags, SelectionFlags
 from eirene.cli.evaluate.critiques import Row, chosen_of, plain, print_table, show_or_json
-from eirene.cli.flags import listed, with_groups
+from eirene.cli.flags import with_groups
 from eirene.cli.model_flags import ScoreFlags
 from eirene.cli.progress import watch
 from eirene.cli.terminal import console, output, results_folder, resumable, say, tell_rows, write_results
@@ -31,7 +31,6 @@ Data = Annotated[
 Names = Annotated[str, typer.Option(help="Which detectors, comma-separated.")]
 Dev = Annotated[str | None, typer.Option(metavar="FILE", help="Labelled answers to choose thresholds on.")]
 DevShare = Annotated[float, typer.Option(help="Without --dev: share of DATA's clusters to choose thresholds on.")]
-Slice = Annotated[str, typer.Option("--slice", help="Fields of DATA to break the figures down by, comma-separated.")]
 Out = Annotated[str, typer.Option(metavar="DIR", help="The folder for rows, figures and tables.")]
 
 
@@ -43,7 +42,6 @@ def detectors(
     detectors: Names = "rouge,alignment",
     dev: Dev = None,
     dev_share: DevShare = 0.3,
-    slice_by: Slice = "",
     models: ScoreFlags,
     rows: FormFlags,
     draws: flags.Draws = 2000,
@@ -66,10 +64,10 @@ def detectors(
 
         names, seed, chosen = parse_names(detectors), models.seed, selection.selection()
         resources = models.resources(names, concurrency=concurrency)
-        plan = EvaluationPlan(draws=draws, seed=seed, dev_share=dev_share, slices=listed(slice_by))
+        plan = EvaluationPlan(draws=draws, seed=seed, dev_share=dev_share)
         whole = read_labelled(rows.source(data), rows.shape)
         drawn = replace(whole, cases=tuple(chosen_of(whole.cases, chosen)))
-        plan.check(drawn.cases)
+        plan.check()
         for_dev = None if dev is None else read_labelled(rows.source(dev), rows.shape)
         folder = results_folder(out)
         built = build_detectors(names, resources)
@@ -131,7 +129,7 @@ def _write(found: Evaluated, folder: Path, *, plan: EvaluationPlan, named: dict[
 
 
 def _show(summary: dict[str, Any]) -> None:
-    """The figures for a reader at a terminal; intervals of all, pairs and slices stand in table.md."""
+    """The figures for a reader at a terminal; intervals of all and pairs stand in table.md."""
     from eirene.views.detectors import counted, floor_name, level_title
     from eirene.views.tables import figure
 

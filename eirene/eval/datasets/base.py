@@ -39,8 +39,7 @@ class Labelled:
     `cluster` names the claim, question or document that it hangs on: rows of one cluster are not independent.
     `hallucination`, `coverage`: whether the answer has such an error. `marks`: the judged stretches of the answer; what
     no mark covers was not judged, and where marks overlap a faulty one counts. `missing` says of arguments, by group
-    and number from 1, whether the answer lacks them. `slices` has for each field the values that the row belongs to; a
-    row without a field belongs to all of its values, as an answer without errors does for kinds of errors.
+    and number from 1, whether the answer lacks them.
     """
 
     item: Item
@@ -49,7 +48,6 @@ class Labelled:
     coverage: bool | None = None
     marks: tuple[Mark, ...] | None = None
     missing: Mapping[tuple[str, int], bool] = field(default_factory=dict)
-    slices: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
 
     @property
     def is_known(self) -> bool:

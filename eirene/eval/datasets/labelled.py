@@ -67,7 +67,7 @@ def own(data: dict[str, Any], row: Row) -> Labelled:
 
     `{"hallucination": bool, "coverage": bool, "missing": [{"group": name, "n": 1}], "spans": [{"start": 0, "end": 9}],
     "cluster": name}`, each key optional. Missing arguments and faulty spans, where they are listed, say whether there
-    is an error. Texts and numbers elsewhere in meta are slices. Rows of one question are one cluster by default.
+    is an error. Rows of one question are one cluster by default.
     """
     return own_item(parse_item(data, where=row.where), row.where)
 
@@ -92,13 +92,7 @@ def own_item(item: Item, where: str) -> Labelled:
         coverage=bool(lacking) if labels.coverage is None and labels.missing is not None else labels.coverage,
         marks=None if labels.spans is None else marked_faults(item.answer, spans),
         missing={} if labels.missing is None else {place: place in lacking for place in sorted(known)},
-        slices=_slices(item.meta),
     )
-
-
-def _slices(meta: Mapping[str, Any]) -> dict[str, tuple[str, ...]]:
-    plain = {k: v for k, v in meta.items() if isinstance(v, str | int | float) or v is None}
-    return {name: (str(value),) for name, value in plain.items()}
 
 
 _SYNTHETIC = "has_hallucination,has_coverage_error,arguments,sentences"

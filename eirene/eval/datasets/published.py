@@ -37,7 +37,6 @@ def begin(data: dict[str, Any], row: Row) -> Labelled | str:
         passage_item(row, "", question, data["response"], [data["knowledge"]]),
         cluster=data["knowledge"],
         hallucination={"Not fully attributable": True, "Fully attributable": False}[label],
-        slices={"data_source": (data["data_source"],), "model_name": (data["model_name"],)},
     )
 
 
@@ -75,11 +74,6 @@ def ragtruth(data: dict[str, Any], row: Row, sources: Mapping[str, Any]) -> Labe
         cluster=str(data["source_id"]),
         hallucination=bool(labels),
         marks=marked_faults(data["response"], ((mark["start"], mark["end"]) for mark in labels)),
-        slices={
-            "task": (data["task"],),
-            "model": (data["model"],),
-            **({"label_type": tuple(dict.fromkeys(m["label_type"] for m in labels))} if labels else {}),
-        },
     )
 
 
@@ -119,8 +113,4 @@ def synthetic(data: dict[str, Any], row: Row) -> Labelled | str:
         coverage=bool(meta["has_coverage_error"]),
         marks=tuple(marks),
         missing={place: bool(a["missing"]) for place, a in zip(places, meta["arguments"], strict=True)},
-        slices={
-            "wording": (str(meta["wording"]),),
-            **({} if meta["kind"] == "none" else {"error_type": (meta["kind"],)}),
-        },
     )

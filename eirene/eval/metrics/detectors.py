@@ -5,8 +5,8 @@ from __future__ import annotations
 import math
 from collections import Counter
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
-from itertools import chain, combinations
+from dataclasses import dataclass
+from itertools import combinations
 from typing import Any
 
 import numpy as np
@@ -27,7 +27,6 @@ from eirene.prompts.history import history_key
 Json = dict[str, Any]
 DEV_SHARE = 0.3
 CURVE_POINTS = 300
-MAX_SLICES = 50
 
 
 @dataclass(frozen=True, slots=True)
@@ -42,27 +41,18 @@ class ScoredCases:
 class EvaluationPlan:
     """How figures are made: resamples, their seed, and what thresholds are chosen on.
 
-    Without a development set of its own, `dev_share` of the clusters are set aside for it by the seed. `slices` are
-    fields for whose values areas are given apart.
+    Without a development set of its own, `dev_share` of the clusters are set aside for it by the seed.
     """
 
     draws: int = 2000
     seed: int = 0
     dev_share: float = DEV_SHARE
-    slices: Sequence[str] = field(default_factory=tuple)
 
-    def check(self, cases: Sequence[Labelled]) -> None:
+    def check(self) -> None:
         """Raises `InputError` for what cannot be measured, before anything is spent."""
         Resamples(draws=self.draws, seed=self.seed)
         if not 0 < self.dev_share < 1:
             raise InputError(f"dev-share must lie between 0 and 1, got {self.dev_share}", field="dev-share")
-        known = sorted(set(chain.from_iterable(case.slices for case in cases)))
-        for name in self.slices:
-            if name not in known:
-                raise InputError(f"no field {name!r} to slice by; known: {', '.join(known) or 'none'}", field="slice")
-            values = set(chain.from_iterable(case.slices.get(name, ()) for case in cases))
-            if len(values) > MAX_SLICES:
-                raise InputError(f"{name!r} has {len(values)} values; a field to slice by has at most {MAX_SLICES}")
 
 
 def detector_report(data: ScoredCases, dev: ScoredCases | None, *, plan: EvaluationPlan) -> Json:
@@ -81,7 +71,7 @@ def detector_report(data: ScoredCases, dev: ScoredCases | None, *, plan: Evaluat
             choosing = _Choosing(level, inside, ~inside)
         else:
             choosing = _Choosing(for_dev.get((level.error, level.name)), None, np.ones(len(level.labels), dtype=bool))
-        found.append(_level_report(level, choosing, data.cases, plan, resamples))
+        found.append(_level_report(level, choosing, resamples))
     return {
         "answers": len(data.cases),
         "clusters": len({case.cluster for case in data.cases}),
@@ -116,9 +106,7 @@ class _Choosing:
         return (labels, scores[there]) if labels.any() and not labels.all() else None
 
 
-def _level_report(
-    level: LabelLevel, choosing: _Choosing, cases: Sequence[Labelled], plan: EvaluationPlan, resamples: Resamples
-) -> Json:
+def _level_report(level: LabelLevel, choosing: _Choosing, resamples: Resamples) -> Json:
     dev = choosing.level
     entries, drawn = {}, {}
     for name, values in level.values.items():
@@ -145,7 +133,6 @@ def _level_report(
         "detectors": entries,
         "floors": {"all": _majority(level, choosing.measured), **floors},
         "pairs": compared(level, drawn, resamples),
-        "slices": {name: _slice_reports(level, name, cases, resamples) for name in plan.slices},
     }
 
 
@@ -171,23 +158,6 @@ def _majority(level: LabelLevel, measured: Flags) -> Json:
     share, outside = float(level.labels.mean()), level.labels[measured]
     rate = float(outside.mean()) if len(outside) else 0.0
     return {"auc": {"value": 0.5}, "ap": {"value": share}, "f1": {"value": 2 * rate / (1 + rate)}}
-
-
-def _slice_reports(level: LabelLevel, name: str, cases: Sequence[Labelled], resamples: Resamples) -> Json:
-    """For each value of a field the areas of the answers that have it, and of those that have none."""
-    values = sorted(set(chain.from_iterable(cases[i].slices.get(name, ()) for i in set(level.cases.tolist()))))
-    found: Json = {}
-    for value in values:
-        inside = np.array([value in cases[i].slices.get(name, (value,)) for i in level.cases], dtype=bool)
-        count, numbers = level.clusters
-        areas = {}
-        for label, scores in chain(level.values.items(), ((f"floor: {k}", v) for k, v in level.floors.items())):
-            there = inside & ~np.isnan(scores)
-            if there.any():
-                area = ranked(level.labels[there], scores[there], (count, numbers[there]), resamples).auc
-                areas[label] = area.to_json()
-        found[value] = {"n": int(inside.sum()), "errors": int(level.labels[inside].sum()), "auc": areas}
-    return found
 
 
 def curves(data: ScoredCases) -> list[Json]:

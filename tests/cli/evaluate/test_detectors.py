@@ -32,7 +32,7 @@ def rows(count: int = 8) -> list[dict[str, Any]]:
 
 def test_it_measures_offline_and_adds_a_detector_to_what_is_there(run: Run, tmp_path: Path) -> None:
     data, out = write(tmp_path / "rows.jsonl", *rows()), tmp_path / "new" / "out"
-    done = run("evaluate", "detectors", data, "--detectors", "rouge", "--slice", "kind", "--draws", "100", "--out", out)
+    done = run("evaluate", "detectors", data, "--detectors", "rouge", "--draws", "100", "--out", out)
     assert done.code == 0, done.err
     assert {p.name for p in out.iterdir()} == FILES
     assert json.loads((out / "curves.json").read_text())[0]["detectors"]["rouge"]["tpr"][-1] == 1
@@ -87,7 +87,6 @@ def test_bad_usage_is_one_clear_line(run: Run, tmp_path: Path) -> None:
         (("--sample-seed", "1"), "--sample-seed goes with --sample"),
         (("--dev-share", "1"), "dev-share must lie between 0 and 1"),
         (("--draws", "0"), "draws must be at least 1"),
-        (("--slice", "colour"), "no field 'colour' to slice by; known: kind"),
         (("--dev", "nowhere.jsonl"), "no such file"),
         (("--judge", "embedded", "--detectors", "chainpoll"), "a judge is named provider:model"),
         (("--price", "1"), "price must be two numbers"),

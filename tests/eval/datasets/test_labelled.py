@@ -34,7 +34,6 @@ def test_synthetic_answers_are_known_by_how_they_were_made(tmp_path: Path) -> No
     (case,) = found.cases
     assert (case.cluster, case.hallucination, case.coverage, labels(case)) == ("trams", True, True, [False, True, None])
     assert case.missing == {("pro", 1): False, ("con", 1): True}
-    assert case.slices == {"wording": ("w",), "error_type": ("swap",)}
     assert [*found.left_out.values()] == [2]
     with pytest.raises(InputError, match="is no row of Synthetic NPOV answers"):
         read(tmp_path, synthetic(arguments=[]))
@@ -56,7 +55,6 @@ def test_own_rows_say_what_they_know(tmp_path: Path) -> None:
     case = one(tmp_path, own(missing=[{"group": "pro", "n": 2}], spans=[{"start": 7, "end": 12}], cluster="c"))
     assert (case.cluster, case.hallucination, case.coverage, labels(case)) == ("c", True, True, [False, True])
     assert case.missing == {("pro", 1): False, ("pro", 2): True}
-    assert case.slices == {"kind": ("x",)}
     bare = one(tmp_path, own(hallucination=False))
     assert (bare.hallucination, bare.coverage, bare.marks, bare.missing) == (False, None, None, {})
 

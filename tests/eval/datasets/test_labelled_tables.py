@@ -23,13 +23,13 @@ def mapped(*columns: str) -> Shape:
     return Shape(ColumnMap.of(columns))
 
 
-def test_label_columns_of_a_table_are_labels_and_others_are_slices(tmp_path: Path) -> None:
+def test_label_columns_of_a_table_are_labels_and_others_are_kept(tmp_path: Path) -> None:
     """Yes and no in the usual words; an empty cell is not known."""
     head = "question,answer,context,hallucination,coverage,cluster,system\n"
     found = read_labelled(csv(tmp_path, head + "Q?,A.,Given.,1,no,7,gpt\nQ?,B.,Given.,false,,8,t5\n"))
     assert [(c.hallucination, c.coverage, c.cluster) for c in found.cases] == [(True, False, "7"), (False, None, "8")]
     assert found.cases[1].item.context == ["Given."]
-    assert found.cases[0].slices == {"system": ("gpt",)}
+    assert found.cases[0].item.meta["system"] == "gpt"
 
 
 def test_mapped_columns_are_fields_and_labels(tmp_path: Path) -> None:

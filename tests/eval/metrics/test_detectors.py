@@ -17,7 +17,6 @@ from eirene.core.usage import Usage
 from eirene.eval.base import Case
 from eirene.eval.datasets import Labelled
 from eirene.eval.metrics.detectors import (
-    MAX_SLICES,
     DetectorRow,
     EvaluationPlan,
     ScoredCases,
@@ -32,10 +31,9 @@ from eirene.testing.parts import ScriptedDetector
 PLAN = EvaluationPlan(draws=200)
 
 
-def case(n: int, label: bool, *, cluster: str | None = None, **slices: str) -> Labelled:
+def case(n: int, label: bool, *, cluster: str | None = None) -> Labelled:
     item = Item(id=str(n), question="Trams?", answer="Quiet. " * (1 + n % 4))
-    kept = {name: (value,) for name, value in slices.items()}
-    return Labelled(item, cluster or f"c{n}", hallucination=label, slices=kept)
+    return Labelled(item, cluster or f"c{n}", hallucination=label)
 
 
 def part(labels: Sequence[bool], **by: Sequence[Score]) -> ScoredCases:
@@ -138,19 +136,6 @@ def test_a_floor_takes_the_direction_that_is_better_where_thresholds_are_chosen(
     assert found["detectors"]["a"]["auc"]["value"] == 0.5
 
 
-def test_rows_without_a_slices_field_belong_to_all_of_its_values() -> None:
-    cases = [case(0, True, kind="x"), case(1, True, kind="y"), case(2, False), case(3, False)]
-    scores = [Scores(hallucination=s, coverage=0.0) for s in (0.9, 0.1, 0.5, 0.6)]
-    found = level(
-        detector_report(ScoredCases(cases, {"a": scores}), None, plan=EvaluationPlan(draws=50, slices=["kind"]))
-    )
-    by_kind = found["slices"]["kind"]
-    assert {k: (v["n"], v["errors"], v["auc"]["a"]["value"]) for k, v in by_kind.items()} == {
-        "x": (3, 1, 1.0),
-        "y": (3, 1, 0.0),
-    }
-
-
 def test_the_same_seed_gives_the_same_figures_and_they_are_plain_json() -> None:
     labels, a, b = drawn()
     first, second = (
@@ -171,11 +156,9 @@ def test_an_impossible_plan_is_refused_before_anything_is_spent() -> None:
         (EvaluationPlan(dev_share=0.0), "dev-share must lie between 0 and 1, got 0"),
         (EvaluationPlan(dev_share=1.0), "dev-share"),
         (EvaluationPlan(draws=0), "draws must be at least 1"),
-        (EvaluationPlan(slices=["nope"]), "no field 'nope' to slice by; known: kind, number"),
-        (EvaluationPlan(slices=["number"]), f"'number' has {MAX_SLICES + 1} values"),
     ]:
         with pytest.raises(InputError, match=message):
-            plan.check([case(n, True, kind="x", number=str(n)) for n in range(MAX_SLICES + 1)])
+            plan.check()
 
 
 def test_curves_end_where_everything_is_called_an_error() -> None:
