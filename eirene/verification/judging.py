@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 from eirene.core.verification import FAULTY, ClaimWord
@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from eirene.models.verifier.runtime import ReadsPairs
     from eirene.verification.framed import ContextPiece
 
-VERSION = "2.13"
+VERSION = "2.14"
 """Goes up when the same texts may be judged otherwise (fit of the risk, rules); part of what judges by it."""
 SUPPORTED = 0.5
 """Probability of support from which a sentence counts as supported."""
@@ -146,7 +146,9 @@ class SentenceJudge:
             else:
                 others = [*sentences[:n], *sentences[n + 1 :]]
                 mend = best_mend(sentences[n], reading := next(readings), self.reader, others)
-                found[n] = self._judged(sentences[n], reading, mend)
+                counter = self.reader.counter(own[0])
+                reading = reading if counter is None else countered(reading, counter)
+                found[n] = self._judged(sentences[n], reading, mend, is_countered=counter is not None)
         return [judged for judged in found if judged is not None]
 
     def _unread(self, sentence: str, answer_language: str | None) -> str | None:
@@ -160,7 +162,13 @@ class SentenceJudge:
         return None if language is None else f"the sentence reads as {language}, and the verifier reads English"
 
     def _judged(
-        self, sentence: str, reading: ClaimReading, mend: Mend | None = None, *, is_field: bool = False
+        self,
+        sentence: str,
+        reading: ClaimReading,
+        mend: Mend | None = None,
+        *,
+        is_field: bool = False,
+        is_countered: bool = False,
     ) -> JudgedSentence:
         """The verdict by what is shown: a mend that stands, or words that deny the claim or have another figure.
 
@@ -174,7 +182,7 @@ class SentenceJudge:
             reading.framed == "denied" or _is_opposed(sentence, reading, is_field)
         )
         verdict: ClaimWord
-        if mend is not None or is_denied:
+        if mend is not None or is_denied or is_countered:
             verdict, risk = "contradicted", max(risk, _LEAST_DENIED)
         elif reading.disputed and not self._are_sides:
             verdict, risk = "unclear", min(max(risk, _DISPUTED), FAULTED)
@@ -203,6 +211,12 @@ class SentenceJudge:
 
     def _is_held_together(self, claim: str, reading: ClaimReading) -> bool:
         return reading.framed != "denied" and self.reader.together(claim) >= _TOGETHER
+
+
+def countered(reading: ClaimReading, counter: ContextPiece) -> ClaimReading:
+    """The reading of a claim that a piece says the other way round: what supports it speaks for the piece."""
+    against = max(reading.contradicted, reading.supported, 1.0 - reading.supported)
+    return replace(reading, supported=1.0 - against, contradicted=against, evidence=counter)
 
 
 def version_of(verifier: ReadsPairs) -> str:
