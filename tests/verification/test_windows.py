@@ -130,3 +130,24 @@ def test_a_claim_without_content_words_shares_nothing(claim: str) -> None:
 
 def test_no_pieces_share_nothing() -> None:
     assert Rarity([]).shares("A claim.").shape == (0,)
+
+
+@each(
+    "passages, claim, counter",
+    [
+        ("The tea lowers the pulse. Rents fell.", "The tea raises the pulse.", "The tea lowers the pulse."),
+        ("The goat chased the boar.", "The boar chased the goat.", "The goat chased the boar."),
+        (
+            "The hall was planned by Una Berg. The dock was planned by Ole Dahl.",
+            "The hall was planned by Ole Dahl.",
+            "The hall was planned by Una Berg.",
+        ),
+        ("Fold the right corner up. Fold the left corner up.", "Fold the left corner up.", None),
+        ("People have their hands up on a ride.", "People on a ride have their hands up.", None),
+    ],
+)
+def test_a_claim_is_countered_by_what_says_it_the_other_way_round(
+    passages: str, claim: str, counter: str | None
+) -> None:
+    found = ContextReader(shipped_verifier(), [passages]).counter(claim)
+    assert (found and found.text) == counter
