@@ -51,8 +51,8 @@ _THREADS, _CALLS = 4, 32
 
 
 @with_groups(
-    "fail-on", "threshold", "judge", "out", "junit", "question", "answer", "context", "side", "id", "corpus", "map",
-    "limit", "json", "html", "force", "config",
+    "fail-on", "threshold", "judge", "out", "junit", "question", "answer", "context", "side", "id", "corpus", "json",
+    "html", "config",
 )  # fmt: skip
 def verify(
     file: File = None,

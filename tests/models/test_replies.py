@@ -38,7 +38,7 @@ def test_a_cache_that_holds_half_a_pair_gives_it_mended(tmp_path: Path) -> None:
     cache = CallCache(tmp_path / "calls.sqlite")
     value = json.dumps([HALF, "stop", [[HALF, -1.0, [[HALF, -1.0]]]]]).encode("ascii")
     values = {b"k": value, b"l": b'[5, "stop"]', b"m": b'["x", 5]', b"n": b'["x", "stop", [[5, 1, []]]]'}
-    cache._file.put({key: b"%08x%b" % (zlib.crc32(said), said) for key, said in values.items()})
+    cache._put({key: b"%08x%b" % (zlib.crc32(said), said) for key, said in values.items()})
     assert cache.recall_now([b"k", b"l", b"m", b"n"]) == {
         b"k": Reply(MENDED, "stop", (ReplyToken(MENDED, -1.0, ((MENDED, -1.0),)),))
     }
