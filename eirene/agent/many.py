@@ -86,7 +86,7 @@ def batch(
         >>> import eirene, tempfile
         >>> rows = [{"question": "Is homework useful?", "answer": "It depends."}]
         >>> with tempfile.TemporaryDirectory() as folder:
-        ...     eirene.batch(rows, out=f"{folder}/refined.jsonl", samples=4).totals.statuses["abstained"]
+        ...     eirene.batch(rows, out=f"{folder}/refined.jsonl", samples=4).totals.statuses["not_checked"]
         1
     """
     from eirene.agent.batch.control import Control
