@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
 import json
 from collections.abc import Iterator
 from dataclasses import replace
@@ -31,7 +30,7 @@ def items() -> Iterator[Item]:
                 yield Item(question=row["question"], answer=answer, context=row["context"])
 
 
-def test_verify_refine_score_and_check_agree_on_every_row() -> None:
+async def test_verify_refine_score_and_check_agree_on_every_row() -> None:
     parts = replace(resolve_backend("embedded"), refiner=ScriptedRefiner([]), detectors=())
     loop, measure = eirene.Loop(parts, eirene.Settings(max_rounds=1)), RowMeasure()
     compared = 0
@@ -46,7 +45,7 @@ def test_verify_refine_score_and_check_agree_on_every_row() -> None:
         assert (record.status == "not_checked") == all(c.verdict == "not checked" for c in claims)
         assert all(c.is_faulty == (c.risk > FAULTED) for c in claims if c.risk is not None), item.answer
         compared += 1
-        row = asyncio.run(measure.measure(item)) if compared % 10 == 0 else None
+        row = await measure.measure(item) if compared % 10 == 0 else None
         if row is not None and row.why is None:
             scored = [s.hallucination for s in row.scores["verifier"].sentences if isinstance(s.hallucination, float)]
             assert scored == [round(c.risk, 4) for c in claims if c.risk is not None]
