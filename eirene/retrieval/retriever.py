@@ -26,8 +26,12 @@ from eirene.retrieval.search import (
     shares_of_names,
     sharing_names,
 )
+from eirene.text.unicode import mend_surrogates
 
 if TYPE_CHECKING:
+    from langchain_core.documents import Document
+    from langchain_core.retrievers import BaseRetriever
+
     from eirene.models.encoder.runtime import Encodes
 
 TOP = 5
@@ -155,3 +159,35 @@ def with_context(item: Item, retriever: Finds) -> Item:
         return item
     meta = {**item.meta, FOUND_PASSAGES: [p.id for p in found]}
     return item.model_copy(update={"context": [p.shown for p in found], "meta": meta})
+
+
+class _OfLangChain:
+    def __init__(self, retriever: BaseRetriever, top: int) -> None:
+        self._retriever = retriever
+        self._top = top
+
+    def find(self, query: str) -> list[Hit]:
+        documents = self._retriever.invoke(query)[: self._top]
+        found = [
+            Hit(Passage(_clean(_id(d, n)), _clean(d.page_content), _clean(d.metadata.get("title") or "")), 1.0 / n, 0.0)
+            for n, d in enumerate(documents, start=1)
+        ]
+        return found[::-1]
+
+
+def of_langchain(retriever: BaseRetriever, *, top: int = 5) -> Finds:
+    """Any LangChain retriever as one of ours. It gives no scores: a hit's is 1 / its rank.
+
+    A document's id is its own, else `id` or `source` of its metadata, else its rank. What no item can hold (a NUL
+    character, half a surrogate pair) is left out or becomes U+FFFD.
+    """
+    return _OfLangChain(retriever, top)
+
+
+def _clean(text: object) -> str:
+    return mend_surrogates(str(text)).replace("\0", "")
+
+
+def _id(document: Document, rank: int) -> str:
+    named = document.id or document.metadata.get("id") or document.metadata.get("source")
+    return str(named or f"document-{rank}")

@@ -13,7 +13,6 @@ from pydantic import BaseModel, ValidationError
 import eirene
 from eirene.core.errors import FormError, InputError
 from eirene.core.validation import CheckedModel
-from eirene.retrieval.langchain import CorpusRetriever
 from tests.rows import each
 
 QA = {"question": "Q?", "answer": "A."}
@@ -66,7 +65,6 @@ BAD: list[tuple[Callable[[], object], str]] = [
     (lambda: eirene.build_graph(backend_options={"x": 5}), "backend_options must be BackendOptions or a mapping of"),
     (lambda: eirene.ScriptedChatModel("a"), "script must be a list of replies or a function, got the text 'a'"),
     (lambda: eirene.ScriptedChatModel(["a"], n="x"), "'n' must be a valid integer, got the text 'x'"),
-    (CorpusRetriever, "'finder' is missing"),
     (eirene.refine, "there is nothing to refine; give an item, or question= and answer="),
     (lambda: eirene.refine(QA, answer="A."), "the item was given twice: whole, and by answer; give it one way"),
     (lambda: eirene.refine(**QA, contxt="x"), "unknown setting 'contxt'; known: mode,"),
