@@ -13,9 +13,8 @@ from eirene.refiners.base import DrawnText, RefineTask
 from eirene.refiners.patch import drafted, patched
 from eirene.text.cancellation import check_cancelled
 from eirene.text.edits import SentenceEdit
-from eirene.text.edits.pairing import SentencePair
 from eirene.text.edits.pieces import piece_spans
-from eirene.text.edits.sentences import edits_of_pairs, sentence_edits
+from eirene.text.edits.sentences import SentencePair, edits_of_pairs, sentence_edits
 from eirene.text.sentences import split_sentences
 
 _MOST_LOST = 1 / 3

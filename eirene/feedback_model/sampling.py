@@ -21,10 +21,10 @@ from eirene.core.loop_settings import Stop, StopRule
 from eirene.core.usage import Meter
 from eirene.feedback_model.base import LONGEST_LACK, DrawsTogether, FeedbackModel, FeedbackRequest
 from eirene.feedback_model.vote import check_sample, has_quorum
+from eirene.text.english import is_torn
 from eirene.text.frames import frame_of
 from eirene.text.refusals import denies_fault
 from eirene.text.sentences import split_sentences
-from eirene.text.torn_ends import is_torn
 from eirene.text.words import stems
 
 STOP_RULES: tuple[StopRule, ...] = get_args(StopRule)
@@ -269,7 +269,7 @@ def with_usable_votes(sample: Sample, says: Says | None = None) -> Sample:
     """The sample with a note of each Incomplete whose reason cannot count; as it is where all can.
 
     - A reason that another sentence has as well, but for a few words: which of them it speaks of cannot be told.
-    - One that breaks off: English alone is read (`eirene.text.torn_ends`), beside what ends where replies must. What
+    - One that breaks off: English alone is read (`eirene.text.english`), beside what ends where replies must. What
       stands whole before the torn end is kept, and counts.
     - One that says that nothing is wrong (`eirene.text.refusals`).
     - One that misses a statement ("It does not say that rents rose") which the answer makes, as `says` reads it.

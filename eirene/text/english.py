@@ -1,4 +1,4 @@
-"""English grammar by rule, with short word lists: finite verbs, statements, capitals within a sentence.
+"""English grammar by rule, with short word lists: finite verbs, statements, capitals within a sentence, torn ends.
 
 Enough to tell whether "and" joins two statements ("it is cheap and everyone gains") or two words ("cheap and safe"),
 and to work an argument into a sentence; far from a tagger. No data set is known to the rules.
@@ -251,3 +251,15 @@ def _is_verb_here(previous: str, word: str, *, has_next: bool) -> bool:
     if word in _THIRD_PERSON:
         return has_next and not _ADJECTIVE.search(previous)
     return False
+
+
+_ENDLESS = re.compile(
+    r"\b(?:the|an?|and|or|nor|because|although|whereas|unless|my|our|your|their|every|than|whose)[.…!]*\s*\Z"
+    r"|\b(?:of|from|with|into|between)\s*\Z|,\s*\Z",
+    re.IGNORECASE,
+)
+
+
+def is_torn(sentence: str) -> bool:
+    """Whether an English sentence ends with a word that goes on, whatever is before it."""
+    return _ENDLESS.search(sentence) is not None

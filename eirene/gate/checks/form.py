@@ -17,10 +17,10 @@ from eirene.gate.checks.base import EditCase, Objection
 from eirene.gate.checks.places import quoted
 from eirene.text.edits import SentenceEdit
 from eirene.text.edits.pieces import LIST_MARKER
+from eirene.text.english import is_torn
 from eirene.text.form import is_form
 from eirene.text.leaning import announced, is_part, refers
 from eirene.text.sentences import split_sentences
-from eirene.text.torn_ends import is_torn
 from eirene.text.words import lower_words
 
 _LONGEST = 50_000

@@ -1,19 +1,22 @@
 """Sentence edits: each sentence of two texts kept, reworded, added, removed or moved.
 
-Sentences are paired (`eirene.text.edits.pairing`); inside a reworded one the changed words are edits of their own, so
-that one of them can be undone alone.
+Sentences are paired, in order or moved, one to one or one to a few; inside a reworded one the changed words are edits
+of their own, so that one of them can be undone alone.
 """
 
 from __future__ import annotations
 
+from bisect import bisect_right
+from collections import Counter, defaultdict, deque
 from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field
 
 from eirene.text.edits.base import SentenceEdit
-from eirene.text.edits.pairing import SentencePair, paired
-from eirene.text.edits.pieces import piece_spans, spaced
+from eirene.text.edits.pieces import folded, piece_spans, spaced
+from eirene.text.edits.shared_words import SharedWords, best_elsewhere, best_in_order
 from eirene.text.edits.words import word_edits
 from eirene.text.form import is_form
-from eirene.text.matching import Span
+from eirene.text.matching import BoundedMatcher, Span
 
 
 def sentence_edits(before: str, after: str) -> tuple[SentenceEdit, ...]:
@@ -59,3 +62,148 @@ def _edit(before: str, after: str, spans: tuple[Sequence[Span], Sequence[Span]],
     if was == now or (spaced(was) == spaced(now) and not is_form(was)):
         return SentenceEdit("moved" if pair.is_moved else "kept", old, new)
     return SentenceEdit("moved" if pair.is_moved else "reworded", old, new, word_edits(before, after, old, new))
+
+
+_ALIKE = 0.5
+"""Share of words in common from which two sentences count as one, reworded."""
+_ALIKE_ELSEWHERE = 0.6
+"""The same for sentences that do not stand in order."""
+_MOST_JOINED = 4
+"""Sentences that one may be split in, at most."""
+
+
+@dataclass(frozen=True, slots=True)
+class SentencePair:
+    """Sentences `first_before` to `last_before` of one text that are `first_after` to `last_after` of the other."""
+
+    first_before: int
+    last_before: int
+    first_after: int
+    last_after: int
+    is_moved: bool = False
+
+
+def paired(before: Sequence[str], after: Sequence[str]) -> list[SentencePair]:
+    """The pairs of sentences, those in order first, in the order of the texts; every sentence is in one at most.
+
+    Sentences that are the same but for case, white space, quotes and invisible characters go first, then those that
+    share most words. Of one that is said twice the first is paired.
+    """
+    board = _Board([folded(text) for text in before], [folded(text) for text in after])
+    exact = _exact(board.before, board.after)
+    for i, j in exact:
+        board.pair(i, j)
+    for i, j in _same_elsewhere(board):
+        board.pair(i, j, is_moved=True)
+    shared = SharedWords(board.before, board.after)
+    for a, b in board.gaps():
+        for i, j in best_in_order(shared.of(a, b, _ALIKE), a, b):
+            board.pair(i, j)
+    _join_parts(board, shared, frozenset(exact))
+    a, b = board.free()
+    for i, j in best_elsewhere(shared.of(a, b, _ALIKE_ELSEWHERE), a, b):
+        board.pair(i, j, is_moved=True)
+    return board.pairs()
+
+
+@dataclass
+class _Board:
+    """What is paired so far; the sentences are folded texts."""
+
+    before: Sequence[str]
+    after: Sequence[str]
+    in_order: dict[int, int] = field(default_factory=dict)
+    moved: dict[int, int] = field(default_factory=dict)
+    joined: dict[tuple[int, int], SentencePair] = field(default_factory=dict)
+    taken_before: set[int] = field(default_factory=set)
+    taken_after: set[int] = field(default_factory=set)
+
+    def pair(self, i: int, j: int, *, is_moved: bool = False) -> None:
+        (self.moved if is_moved else self.in_order)[i] = j
+        self.taken_before.add(i)
+        self.taken_after.add(j)
+
+    def free(self) -> tuple[list[int], list[int]]:
+        return (
+            [i for i in range(len(self.before)) if i not in self.taken_before],
+            [j for j in range(len(self.after)) if j not in self.taken_after],
+        )
+
+    def gaps(self) -> Iterator[tuple[list[int], list[int]]]:
+        """The free sentences of both texts between two pairs in order, where both texts have some."""
+        at_i = at_j = 0
+        for i, j in [*sorted(self.in_order.items()), (len(self.before), len(self.after))]:
+            a = [n for n in range(at_i, i) if n not in self.taken_before]
+            b = [n for n in range(at_j, j) if n not in self.taken_after]
+            if a and b:
+                yield a, b
+            at_i, at_j = i + 1, j + 1
+
+    def pairs(self) -> list[SentencePair]:
+        ordered = [self.joined.get((i, j)) or SentencePair(i, i, j, j) for i, j in sorted(self.in_order.items())]
+        return ordered + [SentencePair(i, i, j, j, is_moved=True) for i, j in sorted(self.moved.items())]
+
+
+def _exact(a: Sequence[str], b: Sequence[str]) -> list[tuple[int, int]]:
+    """The same sentences in the same order. Where one stands several times, its first places are taken."""
+    found = [
+        (i + n, j + n)
+        for op, i, i_end, j, _ in BoundedMatcher(a, b).get_opcodes()
+        if op == "equal"
+        for n in range(i_end - i)
+    ]
+    at_a, at_b = _places(a), _places(b)
+    result, last = [], (-1, -1)
+    for i, _ in found:
+        last = _next(at_a[a[i]], last[0]), _next(at_b[a[i]], last[1])
+        result.append(last)
+    return result
+
+
+def _places(keys: Sequence[str]) -> dict[str, list[int]]:
+    places: dict[str, list[int]] = defaultdict(list)
+    for n, key in enumerate(keys):
+        places[key].append(n)
+    return places
+
+
+def _next(places: Sequence[int], past: int) -> int:
+    return places[bisect_right(places, past)]
+
+
+def _same_elsewhere(board: _Board) -> list[tuple[int, int]]:
+    a, b = board.free()
+    places: dict[str, deque[int]] = defaultdict(deque)
+    for j in b:
+        places[board.after[j]].append(j)
+    return [(i, places[board.before[i]].popleft()) for i in a if places.get(board.before[i])]
+
+
+def _join_parts(board: _Board, shared: SharedWords, exact: frozenset[tuple[int, int]]) -> None:
+    """Takes into a reworded pair the sentences beside it that hold the rest of its words: one was split in two."""
+    for i, j in board.in_order.items():
+        if (i, j) in exact:
+            continue
+        first, last = _parts(shared.before[i], shared.after, j, board.taken_after, shared)
+        if first < last:
+            board.joined[i, j] = SentencePair(i, i, first, last)
+            board.taken_after.update(range(first, last + 1))
+            continue
+        first, last = _parts(shared.after[j], shared.before, i, board.taken_before, shared)
+        board.joined[i, j] = SentencePair(first, last, j, j)
+        board.taken_before.update(range(first, last + 1))
+
+
+def _parts(
+    whole: Counter[str], words: Sequence[Counter[str]], at: int, taken: set[int], shared: SharedWords
+) -> tuple[int, int]:
+    """The first and the last of the sentences around `at` that the `whole` was split in, or was joined from."""
+    first = last = at
+    said = words[at]
+    while last - first + 1 < _MOST_JOINED:
+        beside = [n for n in (last + 1, first - 1) if 0 <= n < len(words) and n not in taken]
+        part = next((n for n in beside if shared.adds(whole, said, words[n])), None)
+        if part is None:
+            break
+        first, last, said = min(first, part), max(last, part), said + words[part]
+    return first, last

@@ -1,6 +1,6 @@
 """The sentence of given texts that shares most words with another one."""
 
-from eirene.text.polarity.nearest import nearest_index
+from eirene.gate.checks.polarity import nearest_index
 
 TEXTS = ("Uniforms save money. They also limit freedom.", "Homework helps children to learn.")
 

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
+from eirene.gate.checks.specifics import exchanges
 from eirene.text.specifics.index import find_specifics
-from eirene.text.specifics.slots import exchanges
 
 
 def changed(old: str, new: str) -> list[tuple[str, str]]:
