@@ -140,6 +140,8 @@ def _embedded() -> Parts:
 def _chat(model: str | BaseChatModel, options: BackendOptions, own: PromptSet) -> Parts:
     """One chat model as feedback model and refiner, with one limit and one memory of what its provider takes."""
     from eirene.eval.pairwise import ChatPairwise
+    from eirene.feedback_model.embedded.critic import EmbeddedFeedback
+    from eirene.feedback_model.embedded.evidence import load_critic
     from eirene.feedback_model.model import HALLUCINATION, ChatFeedback
     from eirene.models.resolve import resolve_chat
     from eirene.refiners.model import ChatRefiner
@@ -147,10 +149,13 @@ def _chat(model: str | BaseChatModel, options: BackendOptions, own: PromptSet) -
     chat = resolve_chat(model, options=options.for_chat())
     digest = getattr(chat.model, "digest", None)  # of the weights of a model that runs here
     draw = functools.partial(ChatFeedback, chat, temperature=options.temperature, top_p=options.top_p, prompts=own)
+    # Which arguments are said the encoder tells better than a small model: benchmarks/results/real_model.md.
+    of_sides = None if digest is None else EmbeddedFeedback(shipped_encoder())
+    refiner = ChatRefiner(chat, reasons_only=options.reasons_only, prompts=own)
     return _model_parts(
         chat.name,
-        (draw(), ChatRefiner(chat, reasons_only=options.reasons_only, prompts=own), draw(asking=HALLUCINATION)),
-        how=("" if digest is None else f"{digest},") + _how(_DrawnWith.of(options)),
+        (draw(of_sides=of_sides), refiner, draw(asking=HALLUCINATION)),
+        how=("" if digest is None else f"{digest},critic={load_critic().digest},") + _how(_DrawnWith.of(options)),
         own=own,
         asked=[],
         pairwise=ChatPairwise(chat, prompts=own),

@@ -13,7 +13,7 @@ from eirene.core.logs import get_logger
 from eirene.core.loop_settings import Structured
 from eirene.core.signature import derive_seed
 from eirene.core.usage import Meter
-from eirene.feedback_model.base import FeedbackRequest
+from eirene.feedback_model.base import FeedbackRequest, ReadsOut
 from eirene.feedback_model.citation import with_ids
 from eirene.feedback_model.hallucination import (
     HALLUCINATION_JSON_PROMPT,
@@ -133,8 +133,10 @@ class ChatFeedback:
         top_p: float | None = TOP_P,
         asking: CriticSpec = COMPLETENESS,
         prompts: PromptSet = SHIPPED,
+        of_sides: ReadsOut | None = None,
     ) -> None:
         self._asking = asking
+        self._of_sides = of_sides
         self.prompts = prompts
         self._chat = model if isinstance(model, ChatModel) else ChatModel(model)
         self._choice = TokenChoice(self._chat)
@@ -171,7 +173,14 @@ class ChatFeedback:
         return self._chat.takes_n
 
     async def read_out(self, request: FeedbackRequest, *, meter: Meter, says: Says | None = None) -> Sample:
-        """Tags by the probabilities of a yes or no for each sentence (`eirene.feedback_model.readout`)."""
+        """Tags by the probabilities of a yes or no for each sentence (`eirene.feedback_model.readout`).
+
+        Which given arguments an answer lacks `of_sides` reads, where there is one and it can.
+        """
+        if self._of_sides is not None and request.item.perspectives:
+            sample = await self._of_sides.read_out(request, meter=meter, says=says)
+            if sample.is_valid:
+                return sample
         return await read_out(self._chat, self._choice, request, meter=meter, prompts=self.prompts, says=says)
 
     async def draw(

@@ -17,6 +17,7 @@ from eirene.core.errors import InputError
 from eirene.core.records import Item
 from eirene.core.usage import Meter
 from eirene.feedback_model.base import FeedbackRequest
+from eirene.feedback_model.embedded.critic import EmbeddedFeedback
 from eirene.feedback_model.model import ChatFeedback
 from eirene.feedback_model.readout import chances_of, sample_of_chances
 from eirene.feedback_model.vote import critique_of_readout
@@ -112,6 +113,27 @@ async def test_the_record_has_each_sentence_s_chance_and_the_loop_rewrites_what_
     assert round_.critique.tag_consistency == pytest.approx(0.9 * 0.8 * 0.6)
     assert "readout:probabilities" in record.signature
     assert incomplete_shares(round_.samples) == pytest.approx((0.1, 0.8, 0.4))
+
+
+async def test_which_arguments_are_said_the_encoder_reads_out_and_the_model_where_it_cannot() -> None:
+    """Its chances are the shares of its draws; another language than English is the model's."""
+    sides = {"pro": ["Trams are quiet.", "Trams need no fuel."], "con": "Buses are cheap."}
+    item = Item(question=OPEN.question, answer=ANSWER, perspectives=sides)
+    encoder = eirene.resolve_backend("embedded").feedback_model
+    assert isinstance(encoder, EmbeddedFeedback)
+    found = await encoder.read_out(request(item), meter=Meter())
+    drawn = [sample.votes async for sample in encoder.draw(request(item), start=0, count=800, meter=Meter())]
+    shares = [sum(votes[n] == "Incomplete" for votes in drawn) / 800 for n in range(3)]
+    assert found.chances == pytest.approx(shares, abs=0.06)
+    assert any("fuel" in (reason or "") for reason in found.reasons)
+    german = "Straßenbahnen sind leise und brauchen keinen Kraftstoff, sagen die Leute in der Stadt."
+    other = Item(question=OPEN.question, answer=ANSWER, perspectives={"pro": german})
+    with LoopbackServer(script({"enough information": [0.9, 0.8, 0.7]}, {})) as server:
+        critic = ChatFeedback(feedback_at(server).chat, of_sides=encoder)
+        assert await critic.read_out(request(item), meter=Meter()) == found
+        assert server.calls == 0
+        by_model = await critic.read_out(request(other), meter=Meter())
+    assert by_model.chances == pytest.approx((0.1, 0.2, 0.3))
 
 
 def test_the_readout_is_pure_and_its_floor_is_the_probability_of_the_tags() -> None:

@@ -29,6 +29,7 @@ from eirene.feedback_model.citation import cite_passage
 from eirene.feedback_model.embedded.evidence import Critic, OperatingPoint, gather, load_critic, texts_of
 from eirene.feedback_model.embedded.faults import AnswerFault, faults_of
 from eirene.feedback_model.embedded.reading import faults_by_reading, mends_by_reading
+from eirene.feedback_model.sampling import Says
 from eirene.text.cancellation import check_cancelled
 from eirene.text.form import is_form
 from eirene.text.language import unsupported_language
@@ -108,6 +109,13 @@ class EmbeddedFeedback(_EmbeddedCritic):
         for sample in await self._samples(request, start=start, count=count):
             yield sample
 
+    async def read_out(self, request: FeedbackRequest, *, meter: Meter, says: Says | None = None) -> Sample:
+        """One sample whose `chances` are the shares of draws that would find each sentence faulty."""
+        found = await self._faults(request)
+        if isinstance(found, str):
+            return Sample(invalid=found, not_checked=True)
+        return Draws(found, len(request.sentences), request.seed, self._critic.point).readout()
+
     def _judge(self, request: FeedbackRequest) -> tuple[AnswerFault, ...] | str:
         faults = compared(request, self._encoder, self._critic)
         if isinstance(faults, str) or self._verifier is None or not _has_passages(request.item):
@@ -185,7 +193,15 @@ class Draws:
         # fault is named with its own probability.
         part = self._point.coherence
         noise = 1.7 * self._point.temperature * (math.sqrt(part) * shared + math.sqrt(1.0 - part) * own)
-        incomplete = self._margins + noise > 0
+        return self._of(self._margins + noise > 0)
+
+    def readout(self) -> Sample:
+        """The sample without noise; each sentence's chance is that of being Incomplete in a draw."""
+        with np.errstate(over="ignore"):
+            chances = 1.0 / (1.0 + np.exp(-self._margins / max(self._point.temperature, 1e-6)))
+        return self._of(self._margins > 0).model_copy(update={"chances": tuple(map(float, chances))})
+
+    def _of(self, incomplete: np.typing.NDArray[np.bool_]) -> Sample:
         tags: list[Tag] = ["Complete"] * self._n
         texts: list[str | None] = [None] * self._n
         findings: list[Finding] = []
