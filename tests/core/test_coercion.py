@@ -66,21 +66,13 @@ def test_passages_come_as_whatever_a_retriever_gives(context: object, texts: lis
 @each(
     "context, texts",
     [
-        ("['The tower is old.', 'It leans.']", ["The tower is old.", "It leans."]),
-        (str(["It's old.", 'He said "no".', None]), ["It's old.", 'He said "no".']),
-        (str(np.array(["a" * 60, "b" * 60], dtype=object)), ["a" * 60, "b" * 60]),
-        (repr(np.array(["a", "it's"], dtype=object)), ["a", "it's"]),
-        ("[np.str_('a'), nan]", ["a"]),
-        (str([Document("They teach.", metadata={"title": "Zoos"})]), ["Zoos: They teach."]),
-        ("[{'title': 'Zoos', 'text': 'They teach.'}]", ["Zoos: They teach."]),
-        (r"['C:\dir', 'line\nline']", ["C:\\dir", "line\nline"]),
-        ("('a', 'b')", ["a", "b"]),
         ('["a", null]', ["a"]),
+        ('[null, "a"]', ["a"]),
         ([{"title": "Zoos", "text": None}, "a"], ["a"]),
-        *((text, [text]) for text in ("(1990)", "('Tis old)", "['a'] and b", "[print('x')]", "[a for a in ['b']]")),
+        *((text, [text]) for text in ("(1990)", "('Tis old)", "['a'] and b", "[print('x')]")),
     ],
 )
-def test_a_list_of_passages_may_be_written_as_python_prints_it(context: object, texts: list[str]) -> None:
+def test_a_text_is_a_list_of_passages_only_where_it_is_one(context: object, texts: list[str]) -> None:
     assert item(context=context).context == texts
 
 
@@ -89,19 +81,22 @@ def test_passages_that_are_all_null_are_none() -> None:
     assert item(context=[{"text": None}]).context is None
 
 
-@each("context", ["['a', 'b", "['a', 'it's', 'b']", "['a' ... 'b']", "['" + "a', '" * 300_000 + "']"])
-def test_a_list_of_python_that_cannot_be_read_says_so(context: str) -> None:
-    with pytest.raises(InputError, match="'context' begins as a list or object of Python, and it"):
-        item(context=context)
-
-
-def test_other_fields_are_read_from_python_too() -> None:
-    given = item(perspectives="{'pro': ['a'], 'con': ['b', 'c']}", history="[{'role': 'user', 'content': \"It's?\"}]")
-    assert given.model_dump()["perspectives"] == SIDES
-    assert [turn.content for turn in given.history or ()] == ["It's?"]
-    assert item(meta="{'n': (1, 2.5, True, None)}").meta == {"n": [1, 2.5, True, None]}
-    with pytest.raises(InputError, match="has the key 'n' twice"):
-        item(meta="{'n': 1, 'n': 2}")
+@each(
+    "field, text",
+    [
+        *(("context", str(held)) for held in (["a", "it's"], [None, "a"], [{"title": "Zoos", "text": "a"}], [TITLED])),
+        ("context", repr(np.array(["a", "it's"], dtype=object))),
+        ("context", "[np.str_('a'), nan]"),
+        ("context", "['a', 'b"),
+        ("context", "['" + "a', '" * 300_000 + "']"),
+        ("perspectives", "{'pro': ['a']}"),
+        ("history", "[{'role': 'user', 'content': 'Hi'}]"),
+        ("meta", "{'n': 1}"),
+    ],
+)
+def test_what_python_printed_is_refused_with_the_way_to_write_it(field: str, text: str) -> None:
+    with pytest.raises(InputError, match=f"'{field}' .*write it as JSON, by `json.dumps`, not as Python prints it"):
+        item(**{field: text})
 
 
 @each(

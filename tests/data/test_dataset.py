@@ -201,7 +201,7 @@ def test_keys_of_other_names_are_told_of_the_map(tmp_path: Path) -> None:
 
 def test_a_null_passage_is_left_out_with_one_warning(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
     table = tmp_path / "x.csv"
-    table.write_text('q,answer,docs\nWhy?,So.,"[None, \'a\']"\nHow?,Thus.,"[None, {""text"": null}]"\n')
+    table.write_text('q,answer,docs\nWhy?,So.,"[null, ""a""]"\nHow?,Thus.,"[null, {""text"": null}]"\n')
     data = open_dataset(str(table), columns=["question=q", "context=docs"])
     assert data.check() == 2
     assert [item.context for item in data.items()] == [["a"], None]
