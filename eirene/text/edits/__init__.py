@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-from eirene.text.edits.base import EditKind, SentenceEdit, WordEdit
 from eirene.text.edits.replacements import Edit, apply_edits, compatible, undo_edits
 from eirene.text.edits.sentences import sentence_edits
 from eirene.text.edits.undo import Rebuilt, RebuiltPiece, undone
-from eirene.text.edits.words import word_edits
+from eirene.text.edits.words import EditKind, SentenceEdit, WordEdit, word_edits
 
 __all__ = [
     "Edit",

@@ -11,10 +11,9 @@ from collections import Counter, defaultdict, deque
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 
-from eirene.text.edits.base import SentenceEdit
 from eirene.text.edits.pieces import folded, piece_spans, spaced
 from eirene.text.edits.shared_words import SharedWords, best_elsewhere, best_in_order
-from eirene.text.edits.words import word_edits
+from eirene.text.edits.words import SentenceEdit, word_edits
 from eirene.text.form import is_form
 from eirene.text.matching import BoundedMatcher, Span
 

@@ -6,7 +6,6 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import pairwise
 
-from eirene.text.edits.base import SentenceEdit
 from eirene.text.edits.layout import (
     TextSide,
     has_break,
@@ -18,6 +17,7 @@ from eirene.text.edits.layout import (
     renumbered_leads,
     same_marker,
 )
+from eirene.text.edits.words import SentenceEdit
 from eirene.text.matching import Span
 from eirene.text.unicode import is_unspaced
 
