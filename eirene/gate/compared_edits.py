@@ -16,7 +16,7 @@ from eirene.text.cancellation import check_cancelled
 from eirene.text.edits import SentenceEdit
 from eirene.text.matching import Span
 from eirene.text.quoting import quoted
-from eirene.verification.context import opposes
+from eirene.verification.opposites import opposes
 
 if TYPE_CHECKING:
     from eirene.gate.comparison import ComparisonFit

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 import re
 from collections import Counter
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import TYPE_CHECKING
@@ -17,13 +17,12 @@ from eirene.models.verifier.runtime import PremiseClaim
 from eirene.text.cancellation import check_cancelled
 from eirene.text.fields import Field, fields_of
 from eirene.text.frames import FrameKind, StatementFrame, frame_of, frames_of
-from eirene.text.polarity import contradicts, likeness, sign_turns
 from eirene.text.sentences import split_sentences
 from eirene.text.values.derived import NOTHING_NEW, Carried, Derivations
 from eirene.text.values.notation import Notation
-from eirene.text.values.reading import value_index
 from eirene.text.words import stems
 from eirene.verification.framed import Asked, ContextPiece, PairReading, read_framed
+from eirene.verification.opposites import countered_by, opposes
 
 if TYPE_CHECKING:
     from eirene.models.encoder.runtime import Encodes
@@ -49,18 +48,6 @@ _SUPPORTED = 0.5
 """Probability of support from which nobody asks whether a claim's values are derived."""
 LONGEST_CLAIM = 80
 """Words of a claim that is read at once; a longer one is read in pieces, of which the worst counts."""
-
-
-_SAME_BUT_ONE = 0.9
-"""Likeness from which an opposite in a sentence contradicts it, whatever is read: of 62 such claims of other people 61
-were contradicted, and one was supported."""
-_STRETCH = 4
-_PLAIN = re.compile(r"[^\W_]+(?:['’.,-][^\W_]+)*")
-_OPENS = frozenset(
-    ["in", "on", "at", "from", "to", "for", "by", "with", "of", "if", "when", "while", "after", "before", "since"]
-)
-"""Words that begin what may stand first or last, and change no roles."""
-_JOINS = frozenset(["while", "when", "if", "as", "and", "or", "but", "where"])
 
 
 @dataclass(frozen=True, slots=True)
@@ -150,11 +137,8 @@ class ContextReader:
         By words alone: what the verifier reads of two sentences that share nearly all of them is that they agree.
         """
         near = [piece for piece in self.nearest(claim, SINGLES) if piece.frame is None and piece.field is None]
-        texts, own = [piece.text for piece in near], _bare(claim)
-        others = [text for text in texts if not inverts(text, claim)]
-        if frame_of(claim) is not None or any(own <= _bare(t) or likeness(t, claim) >= _SAME_BUT_ONE for t in others):
-            return None
-        return next((p for p in near if inverts(p.text, claim) or is_crossed(claim, p.text, texts)), None)
+        at = None if frame_of(claim) is not None else countered_by(claim, [piece.text for piece in near])
+        return None if at is None else near[at]
 
     def nearest(self, claim: str, count: int) -> list[ContextPiece]:
         """The pieces nearest to a claim by meaning and by words, the nearest first; at most `count`."""
@@ -299,86 +283,11 @@ def _turned(reading: ClaimReading, opposite: ClaimReading, statement: str) -> Cl
     )
 
 
-def opposes(given: str, claim: str) -> bool:
-    """Whether a given sentence says what is claimed with a "not" or an opposite too many or too few, or another figure:
-    it has all other words of the claim."""
-    turn = contradicts(given, claim)
-    if turn is not None:
-        return turn.kind in ("negation", "opposite")
-    has, own = set(stems(given)), set(stems(claim))
-    return len(own - has) == 1 and _has_figure(own - has) and _has_figure(has - own)
-
-
-def exchanges(given: str, claim: str) -> bool:
-    """Whether every value of a claim that a given text has not stands for another one there, of the same unit."""
-    index = value_index(given)
-    new = [m for m in value_index(claim).mentions if not (m.is_weak or index.holds(m))]
-    units = {value.base for mention in index.mentions for value in mention.values}
-    return bool(new) and all(any(value.base in units for value in mention.values) for mention in new)
-
-
-def inverts(given: str, claim: str) -> bool:
-    """Whether a claim is a given sentence but for an opposite, or for who does what to whom."""
-    turn = contradicts(given, claim)
-    if turn is None or turn.kind not in ("opposite", "roles") or "," in turn.new:
-        return False
-    if turn.kind == "opposite":
-        return likeness(given, claim) >= _SAME_BUT_ONE and len(sign_turns(given, claim)) == 1
-    stretches = [_plain(turn.old), _plain(turn.new)]
-    return not any(words[0] in _OPENS or not _JOINS.isdisjoint(words) for words in stretches)
-
-
-def is_crossed(claim: str, given: str, others: Sequence[str]) -> bool:
-    """Whether a claim ends otherwise than a given sentence, and as another one ends that begins otherwise.
-
-    "The hall was built by Lind", where the hall was built by Rowe, and the station by Lind.
-    """
-    own = _plain(claim)
-    here = _only_difference(_plain(given), own)
-    if here is None:
-        return False
-    at, gone, come = here
-    for other in others:
-        there = _only_difference(_plain(other), own)
-        if there is not None and there[0] < at and come <= _bare(other) and there[2] <= _bare(given) and gone != come:
-            return True
-    return False
-
-
-def _only_difference(given: Sequence[str], claim: Sequence[str]) -> tuple[int, frozenset[str], frozenset[str]] | None:
-    """Where the one stretch of at most four words begins in which two sentences differ, and its words in each."""
-    pairs = list(zip(given, claim, strict=False))
-    start = next((n for n, (a, b) in enumerate(pairs) if a != b), len(pairs))
-    back = list(zip(reversed(given[start:]), reversed(claim[start:]), strict=False))
-    end = next((n for n, (a, b) in enumerate(back) if a != b), len(back))
-    old, new = given[start : len(given) - end], claim[start : len(claim) - end]
-    is_one = 0 < len(old) <= _STRETCH and 0 < len(new) <= _STRETCH and start + end >= 2
-    return (start, frozenset(old), frozenset(new)) if is_one else None
-
-
-def _plain(text: str) -> list[str]:
-    return [word for word in _PLAIN.findall(text.lower()) if word not in ("the", "a", "an")]
-
-
-def _bare(text: str) -> frozenset[str]:
-    return frozenset(_plain(text))
-
-
-def denies(field: Field, claim: str) -> bool:
-    """Whether a field has another value than a claim that speaks of its key."""
-    own, value = set(stems(claim)), set(stems(field.value))
-    return bool(value) and not own.isdisjoint(stems(field.key)) and own.isdisjoint(value)
-
-
 def _is_said(field: Field, words: set[str]) -> bool:
     """Whether a claim has a field's value: all of its words, its figures alone where it has any."""
     value = set(stems(field.value))
     figures = {word for word in value if any(map(str.isdigit, word))}
     return bool(value) and (figures or value) <= words
-
-
-def _has_figure(words: Iterable[str]) -> bool:
-    return any(character.isdigit() for word in words for character in word)
 
 
 def _sentences_of(text: str, source: int) -> Iterator[ContextPiece]:

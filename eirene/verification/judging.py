@@ -18,8 +18,9 @@ from eirene.text.fields import fields_of
 from eirene.text.frames import StatementFrame, frame_of, frames_of
 from eirene.text.language import other_language
 from eirene.verification.claims import LIKELY_TALK, claim_of, not_checked, talk_chances
-from eirene.verification.context import ClaimReading, ContextReader, denies, exchanges, opposes
+from eirene.verification.context import ClaimReading, ContextReader
 from eirene.verification.mends import Mend, best_mend
+from eirene.verification.opposites import denies, exchanges, opposes
 
 if TYPE_CHECKING:
     from eirene.models.verifier.runtime import ReadsPairs
