@@ -24,11 +24,11 @@ from eirene.cli.app import app
 from tests.source_tree import LONG, MODULES, ROOT, SMALL, House, circle_in, faults_of, import_graph, read_house
 
 LIMITS = {
-    "lines": 68_040,
-    "modules": 401,
-    "flags of all commands": 620,
-    "lines of benchmarks": 8_100,
-    "test cases": 3_955,
+    "lines": 67_930,
+    "modules": 400,
+    "flags of all commands": 607,
+    "lines of benchmarks": 8_020,
+    "test cases": 3_925,
     "processes that tests start": 124,
 }
 """What `make check` allows. They only ever fall: what is added names what leaves, and a clean-up lowers them."""

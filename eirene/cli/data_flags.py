@@ -176,14 +176,6 @@ def with_id(items: Sequence[Item], row: str | None, *, where: str) -> Sequence[I
     return chosen
 
 
-def one_with_id(items: Sequence[Item], row: str | None, *, where: str, done: str) -> Item:
-    """The one item there is, or the one with this id; `done` is what is done with it."""
-    chosen = with_id(items, row, where=where)
-    if len(chosen) != 1:
-        raise InputError(f"one row is {done} at a time, and {len(chosen)} are there; pick one with --id", where=where)
-    return chosen[0]
-
-
 _corpus_option = partial(typer.Option, rich_help_panel="Passages")
 
 CorpusEncoder = Annotated[

@@ -1,17 +1,16 @@
-"""`eirene score`: detectors alone over a file of answers, a line of scores each; or a heatmap of one answer's words."""
+"""`eirene score`: detectors alone over a file of answers, a line of scores each."""
 
 from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from functools import partial
 from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 from eirene.cli import flags
-from eirene.cli.data_flags import IN_HELP, CorpusFlags, DataFlags, RowId, one_with_id
+from eirene.cli.data_flags import IN_HELP, CorpusFlags, DataFlags
 from eirene.cli.flags import with_groups
 from eirene.cli.model_flags import ScoreFlags, WordMaps
 from eirene.cli.progress import Watch, watch
@@ -19,7 +18,6 @@ from eirene.cli.terminal import output, say
 from eirene.core.errors import InputError
 
 if TYPE_CHECKING:
-    from eirene.core.records import Item
     from eirene.data import Dataset
     from eirene.eval.base import Detector
     from eirene.eval.scoring import DetectorOutcome
@@ -31,37 +29,19 @@ Names = Annotated[
     str | None,
     typer.Option(
         help="Which detectors, comma-separated.",
-        show_default="rouge,alignment, with --judge cascade; with --heatmap: salience",
+        show_default="rouge,alignment, with --judge cascade",
     ),
 ]
-_heatmap_option = partial(typer.Option, rich_help_panel="Heatmap")
-HeatmapFile = Annotated[
-    str | None,
-    _heatmap_option(
-        "--heatmap",
-        metavar="FILE",
-        help="Draw one row's salience map instead, as .html (docs/concepts/salience.md).",
-    ),
-]
-Measure = Annotated[str, _heatmap_option(help="dot (gradient times input) or l2 (the gradient's norm).")]
-Mean = Annotated[str, _heatmap_option(help="geometric or arithmetic: how words become an answer's score.")]
-
-_AGGREGATES = {"salience": "max", "salience-sum": "sum", "salience-entropy": "entropy"}
-"""By detector: how a word's row or column becomes its score."""
 
 
 @with_groups(
-    "out", "detectors", "judge", "local-model", "base-url", "corpus", "map", "limit", "id", "heatmap", "force", "config"
+    "out", "detectors", "judge", "local-model", "base-url", "corpus", "map", "limit", "force", "config"
 )  # fmt: skip
 def score(
     file: In,
     *,
     out: Out = None,
     detectors: Names = None,
-    row: RowId = None,
-    heatmap: HeatmapFile = None,
-    measure: Measure = "dot",
-    mean: Mean = "geometric",
     models: ScoreFlags,
     word_maps: WordMaps = False,
     data: DataFlags,
@@ -77,14 +57,6 @@ def score(
     from eirene.eval.registry import build_detectors, parse_names
 
     with output():
-        if heatmap is not None:
-            name = detectors or "salience"
-            _check_heatmap(file, out, heatmap, name, model=models.local_model, force=force)
-            item = one_with_id(data.open(file, each=corpus.filler()).read(), row, where=file, done="drawn")
-            _draw(item, heatmap, str(models.local_model), name, measure=measure, mean=mean, force=force, where=file)
-            return
-        if row is not None:
-            raise InputError("--id goes with --heatmap", field="id")
         if out is None:
             raise InputError("give --out FILE, where the scores go", field="out")
         names = parse_names(detectors or ("rouge,alignment" if models.judge is None else "rouge,alignment,cascade"))
@@ -100,24 +72,6 @@ def score(
         _tell(done, total, names, out)
     if done.failed or (total and not any(done.scored.values())):
         raise typer.Exit(1)
-
-
-def _check_heatmap(file: str, out: str | None, heatmap: str, detector: str, *, model: str | None, force: bool) -> None:
-    from eirene.data import check_outside
-    from eirene.data.output import check_output
-
-    if out is not None:
-        raise InputError("give --out for scores, or --heatmap for a picture of one row, not both", field="heatmap")
-    if not heatmap.lower().endswith(".html"):
-        raise InputError(f"the name of a map ends in .html, got {heatmap!r}", field="heatmap")
-    if detector not in _AGGREGATES:
-        raise InputError(f"--heatmap draws one of {', '.join(_AGGREGATES)}, got {detector!r}", field="detectors")
-    check_output(heatmap, force=force)
-    check_outside(heatmap, file)
-    if model is None or not model.startswith("hf:"):
-        raise InputError(
-            f"--heatmap needs --local-model, named hf:path-or-id[+adapter], got {model!r}", field="local-model"
-        )
 
 
 @dataclass
@@ -182,32 +136,3 @@ async def _score_all(
             progress.advance(n, "scoring")
     done.calls = meter.total.calls
     return done
-
-
-def _draw(item: Item, out: str, model: str, detector: str, *, measure: str, mean: str, force: bool, where: str) -> None:
-    """Draws the item's map, and says what it scores."""
-    import asyncio
-
-    from eirene.core.scores import Unscored
-    from eirene.core.usage import Meter
-    from eirene.data.output import write_text
-    from eirene.eval.base import case_of
-    from eirene.eval.detectors.salience import SalienceDetector, WordMaps
-    from eirene.models.local.model import load_local
-    from eirene.views.facts import ERRORS, shown_score
-    from eirene.views.salience import render_salience_page
-
-    case = case_of(item)
-    if case.given.source == "derived":
-        raise InputError(
-            f"row {item.id!r} gives no 'perspectives' and no 'context'; a map needs words to come from", where=where
-        )
-    maps = WordMaps(load_local(model), measure=measure)  # type: ignore[arg-type]  # it is checked there
-    aggregate = _AGGREGATES[detector]
-    detects = SalienceDetector(maps, aggregate=aggregate, mean=mean, keep_shares=True)  # type: ignore[arg-type]  # likewise
-    scores = asyncio.run(detects.score(case, meter=Meter()))
-    if isinstance(scores.coverage, Unscored):
-        raise InputError(f"there is no map of row {item.id!r}: {scores.coverage.unscored}", where=where)
-    page = render_salience_page(case.question, case.answer, case.given.arguments, scores, model=model)
-    write_text(out, page, force=force)
-    say(f"{', '.join(f'{name} {shown_score(getattr(scores, name))}' for name in ERRORS)} ({out})")

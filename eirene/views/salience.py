@@ -1,4 +1,4 @@
-"""Salience maps for people, on a page of their own or of a record: which given word each word of an answer comes from.
+"""Salience maps for people, on the page of a record: which given word each word of an answer comes from.
 
 In the manner of figure 2 of the NPOV paper.
 """
@@ -7,26 +7,18 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from itertools import groupby
 
 from markupsafe import Markup
 
 from eirene.core.grounding import grounding_for
 from eirene.core.records import Item, Record
-from eirene.core.scores import ArgumentScore, Scores, WordScore
-from eirene.views.facts import ERRORS, shown_score, visible
-from eirene.views.page import page
-from eirene.views.tables import HtmlTable, RowGroup
+from eirene.core.scores import ArgumentScore, Scores
+from eirene.views.facts import visible
 
 MOST_WORDS = 120
 """On a side of a map; a longer one is cut, and the page says so."""
 _LETTERS = 16
 _STEP = 14  # SVG units a word
-_LARGEST = 20
-_LEVELS = 4
-_BOUNDS = tuple(f"{n / (_LEVELS + 1):.1f} to {(n + 1) / (_LEVELS + 1):.1f}" for n in range(_LEVELS + 1))
-_APART = 0.6  # the error from which a word counts as coming little from the other side: the two darkest levels
-_NAMED = 5
 _LABEL = 130
 
 Share = tuple[int, int, float]
@@ -89,60 +81,6 @@ def _cut_out(text: str, scored: Scores | ArgumentScore) -> list[str]:
     return [text[word.start : word.end] for word in scored.words]
 
 
-def render_salience_page(question: str, answer: str, arguments: Sequence[str], scores: Scores, *, model: str) -> str:
-    """The page of an answer's scores with their map; everything in it is escaped. `arguments` as for `shown_map`."""
-    shown = shown_map(question, answer, arguments, scores)
-    groups = [
-        (name, [shaded(text, argument.words) for argument, text in members])
-        for name, members in groupby(_named(scores, arguments), key=lambda pair: pair[0].group)
-    ]
-    return page(
-        "salience.html.j2",
-        styles=("page.css", "record.css", "salience.css"),
-        scripts=("scroll.js",),
-        map=shown,
-        verdict=list(_verdict(answer, arguments, scores)),
-        levels=_BOUNDS,
-        answer=shaded(answer, scores.words),
-        arguments=groups,
-        scores={name: shown_score(getattr(scores, name)) for name in ERRORS},
-        model=model,
-        picture=picture(shown),
-        largest=_largest(shown),
-    )
-
-
-def _verdict(answer: str, arguments: Sequence[str], scores: Scores) -> Iterator[str]:
-    """How much of either side stands apart from the other, and its words that do most."""
-    of_answer = [(word.score, answer[word.start : word.end]) for word in scores.words]
-    given = [(w.score, text[w.start : w.end]) for argument, text in _named(scores, arguments) for w in argument.words]
-    for words, whose, does in (
-        (of_answer, "the answer's", "come little from the arguments"),
-        (given, "the arguments'", "went little into the answer"),
-    ):
-        apart = sorted((entry for entry in words if entry[0] >= _APART), key=lambda entry: -entry[0])
-        named = list(dict.fromkeys(word for _, word in apart))[:_NAMED]
-        if named:
-            most = ", ".join(f'"{shown}"' for shown in _shown(named))
-            counted = f"{len(apart):,} of {whose} {len(words):,} words {does} (error of {_APART} or more)"
-            yield f"{counted}, most of all {most}."
-        elif words:
-            yield f"None of {whose} {len(words):,} words has an error of {_APART} or more."
-
-
-def shaded(text: str, words: Sequence[WordScore]) -> Markup:
-    """The text with each word in a mark of one of five levels, and its error in words for who cannot see it."""
-    found, at = [Markup('<p class="text" dir="auto">')], 0
-    mark = Markup('{}<mark class="shaded s{}" title="{:.2f}">{}</mark>')
-    for word in words:
-        level = min(_LEVELS, int(word.score * (_LEVELS + 1)))
-        before, shown = visible(text[at : word.start]), visible(text[word.start : word.end])
-        found.append(mark.format(before, level, word.score, shown))
-        at = word.end
-    found.append(Markup("{}</p>").format(visible(text[at:])))
-    return Markup("").join(found)
-
-
 def _shown(words: Sequence[str]) -> list[str]:
     return [_cut(visible(word), _LETTERS) for word in words]
 
@@ -178,10 +116,3 @@ def _drawn(rows: Sequence[tuple[str, str]], columns: Sequence[str], shares: Sequ
         at = (_LABEL + _STEP * j + (_STEP - side) / 2, _LABEL + _STEP * i + (_STEP - side) / 2)
         yield Markup('<rect x="{:.1f}" y="{:.1f}" width="{:.1f}" height="{:.1f}"/>').format(*at, side, side)
     yield Markup("</svg>")
-
-
-def _largest(shown: ShownMap) -> HtmlTable:
-    rows = [(*shown.rows[i], shown.columns[j], f"{share:.3f}") for i, j, share in shown.shares[:_LARGEST]]
-    caption = f"The {len(rows):,} largest of {len(shown.shares):,} shares."
-    columns = ("Side", "Word of an argument", "Word of the answer", "Share")
-    return HtmlTable(caption, columns, (RowGroup("", rows),), first_number=3)

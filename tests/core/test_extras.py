@@ -179,7 +179,6 @@ COMMANDS = [
     ("data", ["score", "hf-dataset:owner/name@test", "--out", "{out}"]),
     ("ray", ["batch", "run", "{row}", "--out", "{out}", "--ray", "local"]),
     ("server", ["serve"]),
-    ("local", ["score", "{row}", "--heatmap", "{folder}/map.html", *LOCAL]),
     ("local", ["npov", "--query", "{topic}", "--topics", "{topics}", "--backend", "hf:owner/name"]),
     ("train", ["train", "feedback", "{row}", "--base", "hf:owner/name", "--out", "{folder}/t"]),
     ("train", ["train", "critic", "{row}", "--base", "hf:owner/name", "--out", "{folder}/t"]),
