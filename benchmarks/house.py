@@ -24,7 +24,7 @@ from eirene.cli.app import app
 from tests.source_tree import LONG, MODULES, ROOT, SMALL, House, circle_in, faults_of, import_graph, read_house
 
 LIMITS = {
-    "lines": 67_930,
+    "lines": 67_935,
     "modules": 400,
     "flags of all commands": 607,
     "lines of benchmarks": 8_020,

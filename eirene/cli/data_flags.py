@@ -145,6 +145,8 @@ class TextFlags:
         row: dict[str, Any] = {"question": unasked, **given}
         if missing := [name for name in ("question", "answer") if row.get(name) is None]:
             raise InputError(f"--{missing[0]} is missing; --question and --answer go together", field=missing[0])
+        if self.context and self.side:
+            raise InputError("give --context or --side, not both: with sides, an answer is held against these alone")
         if self.context:
             passages = list(passages_of(self.context))
             row["context"] = [passage.shown for passage in passages]
@@ -161,6 +163,8 @@ class TextFlags:
                 raise InputError(
                     f'--side wants SIDE=TEXT, such as pro="Families save money.", got {one!r}', field="side"
                 )
+            if os.path.exists(text.strip()):
+                raise InputError(f"--side takes the text itself, and {text.strip()!r} is a file", field="side")
             found.setdefault(name.strip(), []).append(text.strip())
         return found
 
