@@ -317,6 +317,7 @@ class Nodes:
             without_errors=attempt.scores_without_errors,
             pairwise=attempt.pairwise,
             settings=self.settings,
+            edits=attempt.edits,
         )
 
     def _accepted(self, state: State, attempt: Attempt, verdict: Verdict) -> Json:

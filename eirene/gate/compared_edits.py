@@ -137,9 +137,9 @@ class ComparedEdits:
 
 @dataclass(frozen=True)
 class EditReasons:
-    """What is said of an edit, for a reader: what was changed, and which passage says so."""
+    """What is said of an edit, for a reader: what was changed, and, of passages that were read, which one says so."""
 
-    readings: PassageReadings
+    readings: PassageReadings | None
     before: str
     after: str
 
@@ -161,6 +161,7 @@ class EditReasons:
         old, new = self._old(edit), self._new(edit)
         if not new:
             return f"the answer is better with {quoted(old, _SHOWN)}{self._by(old)}"
+        assert self.readings is not None
         reading = self.readings.of(new)
         if reading.unknown:
             return f"{quoted(new, _SHOWN)} has a name, number or date that no passage has"
@@ -187,13 +188,13 @@ class EditReasons:
         return _in_turn(self.before, [old]), _in_turn(self.after, [new])
 
     def _by(self, sentence: str) -> str:
-        claim = self.readings.of(sentence).claim
+        claim = None if self.readings is None else self.readings.of(sentence).claim
         if claim is None or claim.evidence is None or claim.supported < _SAYS:
             return ""
         return f", as passage {claim.evidence.source + 1} says"
 
     def _why_removed(self, old: str) -> str:
-        claim = self.readings.of(old).claim
+        claim = None if self.readings is None else self.readings.of(old).claim
         if claim is None or claim.supported >= _SAID_BY_NONE:
             return ""
         if claim.contradicted >= _SAYS and claim.evidence is not None and opposes(claim.evidence.text, old):

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from bisect import bisect_right
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from functools import cached_property
 
 from eirene.core.records import EditDecision
@@ -45,7 +45,7 @@ class JudgedEdits:
     characters: Sequence[CharacterEdit]
     undo: Undo
     why: Reasons
-    taken: Mapping[int, str] = field(default_factory=dict)
+    taken: Mapping[int, str]
 
     def decisions(self) -> Iterator[EditDecision]:
         """One for each edit, and for words of it that were undone; one for each run of characters taken out."""

@@ -146,9 +146,7 @@ class _EditChecks:
 
     def done(self) -> CheckedRewrite:
         case = self._checked()
-        cleaned, characters = self._cleaned
-        rewrite = self.rewrite
-        judged = JudgedEdits(rewrite.before, rewrite.written, cleaned, self.edits, characters, self.undo, self.why)
+        judged = self._judged(EditReasons(None, self.rewrite.before, self._cleaned[0]))
         mended = tuple(mended_faults(case, self.checks))
         rest = without_errors(case.before, mended)
         return CheckedRewrite(case.after, tuple(judged.decisions()), tuple(dict.fromkeys(map(str, mended))), rest)
@@ -157,7 +155,7 @@ class _EditChecks:
         """The rewrite without the edits that checks object to, and without those that make it no better."""
         assert self.comparer is not None
         self._checked()
-        rewrite, (cleaned, characters) = self.rewrite, self._cleaned
+        rewrite, cleaned = self.rewrite, self._cleaned[0]
         reasons = EditReasons(self.comparer.readings, rewrite.before, cleaned)
         edits = ComparedEdits(self.comparer, rewrite.before, self.edits, self._without)
         standing = self._left()
@@ -169,11 +167,14 @@ class _EditChecks:
             self.why.setdefault(n, []).append((COMPARISON, Objection(n, why)))
         text = self._rebuilt().text
         found = self.comparer.compared(rewrite.before, text)
-        taken = {n: reasons.taken(self.edits[n], self.undo.get(n) or ()) for n in self._left()}
-        judged = JudgedEdits(
-            rewrite.before, rewrite.written, cleaned, self.edits, characters, self.undo, self.why, taken
-        )
+        judged = self._judged(reasons)
         return CheckedRewrite(text, tuple(judged.decisions()), (), comparison=found, too_long=found is None)
+
+    def _judged(self, reasons: EditReasons) -> JudgedEdits:
+        """What became of the edits, each that stays with what it does."""
+        rewrite, (cleaned, characters) = self.rewrite, self._cleaned
+        taken = {n: reasons.taken(self.edits[n], self.undo.get(n) or ()) for n in self._left()}
+        return JudgedEdits(rewrite.before, rewrite.written, cleaned, self.edits, characters, self.undo, self.why, taken)
 
     def _left(self) -> frozenset[int]:
         """The changed edits that are not undone as a whole."""

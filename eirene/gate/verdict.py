@@ -81,6 +81,7 @@ def judge(
     mended: Sequence[str] = (),
     without_errors: Mapping[str, Scores] = MappingProxyType({}),
     pairwise: PairJudgement | None = None,
+    edits: Sequence[EditDecision] = (),
 ) -> Verdict:
     """Compares the best text's scores with the candidate's, detector by detector.
 
@@ -92,7 +93,8 @@ def judge(
     A score that the best text has and the candidate has not counts as harm that cannot be ruled out. `pairwise`: the
     judgement of the pairwise judge where it was asked, in place of the scores; unscored, nothing is accepted. A rewrite
     that does what a person's notes ask (mode human) need only not surely be the worse one. One that puts a fault right
-    may bring falsehoods with it: that excuses nothing.
+    may bring falsehoods with it: that excuses nothing. What `edits` did is the reason for what is accepted; without any
+    it is the score that tells.
     """
     harm = harm_by_scores(before, after, settings=settings, mended=mended, without_errors=without_errors)
     if harm is not None:
@@ -101,9 +103,10 @@ def judge(
         better, is_asked_for = number(pairwise.better), settings.mode == "human"
         if not is_asked_for or better is None or not settings.judge_risk < better < 1.0 - settings.judge_risk:
             return _by_pair(pairwise, settings.judge_risk)
-    gain = _gain(list(_changes(before, after)), before, after, settings) if gain_measurable else None
+    gain = _gain(list(_changes(before, after)), before, after, settings, edits) if gain_measurable else None
     if mended:
-        return Verdict(True, "gain", f"faults were corrected ({_kinds(mended)}), and no deciding score is worse")
+        what = "faults were corrected"
+        return Verdict(True, "gain", _told(what, edits, f" ({_kinds(mended)}), and no deciding score is worse"))
     if gain is not None:
         return gain
     accept = settings.when_gain_unmeasured == "accept"
@@ -116,14 +119,25 @@ def judge_comparison(comparison: RewriteComparison, edits: Sequence[EditDecision
     chance = f"better with probability {comparison.better:.2f}"
     if comparison.threshold is None:
         return Verdict(False, "comparison", f"{chance}, and no probability keeps the risk {comparison.risk:g}")
-    said = [edit.why for edit in edits if edit.taken and edit.why]
-    shown = "; ".join(said[:_MOST_SAID]) + (f"; and {len(said) - _MOST_SAID} more" if len(said) > _MOST_SAID else "")
+    shown = _shown_edits(edits)
     if comparison.accepts:
         return Verdict(True, "comparison", f"{shown or 'the answer changed'} ({chance})")
     if comparison.better <= 0.5:
         return Verdict(False, "comparison", f"not better: {chance}")
     needed = f"{comparison.threshold:.2f} is needed for a risk of {comparison.risk:g}"
     return Verdict(False, "comparison", f"not surely better: {chance}, and {needed}")
+
+
+def _shown_edits(edits: Sequence[EditDecision]) -> str:
+    """What the edits that stay did: 'Changed "30 June" to "31 March", as passage 2 says'."""
+    said = [edit.why for edit in edits if edit.taken and edit.why]
+    return "; ".join(said[:_MOST_SAID]) + (f"; and {len(said) - _MOST_SAID} more" if len(said) > _MOST_SAID else "")
+
+
+def _told(what: str, edits: Sequence[EditDecision], by_scores: str) -> str:
+    """What was gained, by the edits where these are known, else by the scores."""
+    shown = _shown_edits(edits)
+    return f"{what}: {shown}" if shown else f"{what}{by_scores}"
 
 
 def harm_by_scores(
@@ -191,15 +205,21 @@ def _worse(
 
 
 def _gain(
-    changes: Sequence[_Difference], before: Mapping[str, Scores], after: Mapping[str, Scores], settings: LoopSettings
+    changes: Sequence[_Difference],
+    before: Mapping[str, Scores],
+    after: Mapping[str, Scores],
+    settings: LoopSettings,
+    edits: Sequence[EditDecision],
 ) -> Verdict:
     gained = next(_gained(before, after, settings.min_gain), None)
     if gained is not None:
-        return Verdict(True, "gain", f"a missing argument is said now, and no deciding score is worse: {gained}")
+        by_scores = f", and no deciding score is worse: {gained}"
+        return Verdict(True, "gain", _told("a missing argument is said now", edits, by_scores))
     best = max((c for c in changes if c.difference is not None), key=lambda c: c.gain)
     if best.gain >= settings.min_gain - _SLACK and best.gain > 0:
         kept = f" by more than {settings.tolerance:g}" if settings.tolerance else ""
-        return Verdict(True, "gain", f"better than before, and no deciding score is worse{kept}: {best}")
+        by_scores = f", and no deciding score is worse{kept}: {best}"
+        return Verdict(True, "gain", _told("better than before", edits, by_scores))
     return Verdict(False, "gain", f"no deciding score is better by {settings.min_gain:g}: the best is {best}")
 
 
@@ -253,7 +273,7 @@ def _arguments(before: Mapping[str, Scores], after: Mapping[str, Scores]) -> Ite
         then = {(a.group, a.n): a.coverage for a in new.arguments}
         for a in old.arguments:
             now = then.get((a.group, a.n), a.coverage)
-            yield _Difference(f"{name} coverage of {a.group} {a.n}", a.coverage, now)
+            yield _Difference(f"argument {a.n} of {a.group}, by {name},", a.coverage, now)
 
 
 def _why_unscored(changes: Sequence[_Difference]) -> str:

@@ -155,9 +155,9 @@ def test_an_argument_that_was_said_must_not_go_missing() -> None:
     for before, after, accept in rows:
         verdict = judge(said_of(*before), said_of(*after), gain_measurable=True, settings=Settings())
         assert verdict.accept is accept
-        assert accept or verdict.why.startswith("an argument is lost: d coverage of pro 2 ")
+        assert accept or verdict.why.startswith("an argument is lost: argument 2 of pro, by d, ")
     assert judge(said_of(0.9, 0.1), said_of(0.6, 0.6), gain_measurable=True, settings=Settings()).why.endswith(
-        "pro 2 0.10 -> 0.60"
+        "argument 2 of pro, by d, 0.10 -> 0.60"
     )
 
 
@@ -206,7 +206,7 @@ def test_what_only_a_mended_fault_said_can_go() -> None:
     """Without the faults an argument was said as well as the rest says it, and each is looked at by itself."""
     before, after = said_of(0.9, 0.1), said_of(0.9, 0.9)
     fixed: dict[str, Any] = {"gain_measurable": True, "settings": Settings(), "mended": ["names: Bern"]}
-    assert judge(before, after, **fixed).why == "an argument is lost: d coverage of pro 2 0.10 -> 0.90"
+    assert judge(before, after, **fixed).why == "an argument is lost: argument 2 of pro, by d, 0.10 -> 0.90"
     assert judge(before, after, **fixed, without_errors=said_of(0.9, 0.8)).accept
     assert judge(before, after, **fixed, without_errors={"d": Scores.none("no text")}).test == "harm"
     assert judge(before, after, **fixed, without_errors=said_of(0.9, 0.05)).test == "harm"  # never better than it was
