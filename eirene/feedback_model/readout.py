@@ -75,7 +75,7 @@ async def read_out(
     """
     odds: dict[str, list[float]] = {}
     for question in questions_for(request):
-        found = await choice.log_odds([*verdict_messages(request, question, prompts)], meter=meter, raises=True)
+        found = await choice.log_odds([*verdict_messages(request, question, prompts)], meter=meter)
         failed = next((one.unscored for one in found if isinstance(one, Unscored)), None)
         if failed is not None:
             return Sample(invalid=f"{failed}; take the readout by vote (critic_readout)")

@@ -12,7 +12,6 @@ from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import dataclass
 from typing import Any, TypeVar
 
-from eirene.core.errors import PERMANENT_ERRORS, BackendError
 from eirene.core.logs import get_logger
 from eirene.core.scores import Unscored
 from eirene.core.usage import Meter
@@ -69,24 +68,12 @@ class TokenChoice:
         """Whether the model gives token probabilities, as far as is known."""
         return self._is_readable and "top_logprobs" in self._chat.settable(_ASKED)
 
-    async def log_odds(
-        self, prompts: Sequence[Sequence[Message]], *, meter: Meter, raises: bool = False
-    ) -> list[float | Unscored]:
+    async def log_odds(self, prompts: Sequence[Sequence[Message]], *, meter: Meter) -> list[float | Unscored]:
         """ln P(first word) - ln P(second word) for each prompt, in order (0 is even); unscored with the reason.
 
-        A call that failed leaves its prompt unscored, or with `raises` is raised. Raises `PERMANENT_ERRORS`, which the
-        next prompt would meet too.
+        Raises `BackendError` when no attempt succeeds for one of them.
         """
-
-        async def one(prompt: Sequence[Message]) -> float | Unscored:
-            try:
-                return await self.ask(prompt, meter=meter)
-            except BackendError as error:
-                if raises or isinstance(error, PERMANENT_ERRORS):
-                    raise
-                return Unscored(unscored=f"the call failed: {error.kind}: {error}")
-
-        return await first_alone(one, prompts)
+        return await first_alone(lambda prompt: self.ask(prompt, meter=meter), prompts)
 
     async def ask(self, prompt: Sequence[Message], *, meter: Meter) -> float | Unscored:
         """The log-odds of one prompt, first word to second. Raises `BackendError` when no attempt succeeds."""

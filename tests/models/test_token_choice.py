@@ -10,7 +10,7 @@ from typing import Any
 
 import pytest
 
-from eirene.core.errors import AuthError
+from eirene.core.errors import AuthError, BackendError
 from eirene.core.scores import Unscored
 from eirene.core.usage import Meter
 from eirene.models.chat import ChatModel
@@ -70,7 +70,6 @@ async def test_the_case_of_a_letter_counts() -> None:
         (first_token("The", The=0.98, Yes=0.005), "says 'The' and none of yes, no"),
         (TextReply("Yes"), NO_LOGPROBS),
         (TextReply("Yes", logprobs={"content": [{"token": "Yes", "logprob": "much"}]}), NO_LOGPROBS),
-        (HttpError(500, "out of order"), "the call failed"),
     ],
 )
 async def test_without_readable_probabilities_the_answer_is_unscored_and_never_even(reply: Any, why: str) -> None:
@@ -114,8 +113,15 @@ async def test_one_token_is_asked_for_and_many_prompts_come_back_in_order() -> N
     assert meter.total.calls == 4
 
 
-async def test_a_fault_that_the_next_prompt_would_meet_is_raised() -> None:
-    with served(lambda _request, _index: HttpError(401, "no")) as (_, chat), pytest.raises(AuthError):
+@each(
+    "fault, kind",
+    [
+        (HttpError(401, "no"), AuthError),
+        (HttpError(500, "out of order"), BackendError),
+    ],
+)
+async def test_a_call_that_failed_is_raised(fault: HttpError, kind: type[BackendError]) -> None:
+    with served(lambda _request, _index: fault) as (_, chat), pytest.raises(kind):
         await TokenChoice(chat).log_odds([PROMPT] * 2, meter=Meter())
 
 
