@@ -147,7 +147,7 @@ def _chat(model: str | BaseChatModel, options: BackendOptions, own: PromptSet) -
     from eirene.refiners.model import ChatRefiner
 
     chat = resolve_chat(model, options=options.for_chat())
-    digest = getattr(chat.model, "digest", None)  # of the weights of a model that runs here
+    digest = chat.digest  # of the weights of a model that runs here
     draw = functools.partial(ChatFeedback, chat, temperature=options.temperature, top_p=options.top_p, prompts=own)
     # Which arguments are said the encoder tells better than a small model: benchmarks/results/real_model.md.
     of_sides = None if digest is None else EmbeddedFeedback(shipped_encoder())

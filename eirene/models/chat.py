@@ -133,6 +133,12 @@ class ChatModel:
         """The model as it was given."""
         return self._models.given
 
+    @property
+    def digest(self) -> str | None:
+        """What stands for the weights of a model that runs in this process; None of one that a server has."""
+        digest: str | None = getattr(self.model, "digest", None)
+        return digest
+
     def form_of(self, sampling: Sampling, refused: Set[str] | None = None) -> ReplyForm | None:
         """The JSON that a request with `sampling` asks for, as far as is known; None where it asks for text."""
         refused = self._calls.refused if refused is None else refused

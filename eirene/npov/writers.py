@@ -99,8 +99,7 @@ class ChatWriter:
     @property
     def version(self) -> str:
         """The prompt's digest and the temperature; the weights, where the model runs here."""
-        digest = getattr(self._chat.model, "digest", None)
-        weights = "" if digest is None else f"{digest},"
+        weights = "" if self._chat.digest is None else f"{self._chat.digest},"
         return f"{weights}prompt={load_prompt(PROMPT).digest},t={self._temperature}"
 
     async def write(self, task: WriteTask, *, meter: Meter) -> Draft:

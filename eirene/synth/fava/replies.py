@@ -162,8 +162,7 @@ class WriterQuestion:
 
 def writer_version(model: ChatModel) -> str:
     """What a model's texts hang on beside prompt and seed: the weights of one that runs here, and the temperature."""
-    digest = getattr(model.model, "digest", None)
-    return f"t={_TEMPERATURE:g}" if digest is None else f"{digest},t={_TEMPERATURE:g}"
+    return f"t={_TEMPERATURE:g}" if model.digest is None else f"{model.digest},t={_TEMPERATURE:g}"
 
 
 async def ask_writer(model: ChatModel, question: WriterQuestion, *, seed: int, meter: Meter) -> Reply:
