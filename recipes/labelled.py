@@ -153,41 +153,34 @@ def _marks(response: str, sentences: list[dict[str, Any]]) -> Iterator[Mark]:
         at = end
 
 
-def equivalence(data: dict[str, Any], row: Row) -> Labelled:
+def equivalence(data: dict[str, Any], row: Row, *, name: str = "") -> Labelled:
     """A pair of arguments on one side of a claim: the answer (`other`) covers the argument if they are equivalent."""
-    return _pair(
-        row,
-        question=data["claim"],
-        side=data["side"],
-        given=data["argument"],
-        answer=data["other"],
-        covered=bool(data["equivalent"]),
+    item = {
+        "question": data["claim"],
+        "answer": data["other"],
+        "perspectives": [{"name": data["side"], "arguments": [data["argument"]]}],
+        **({"id": name} if name else {}),
+    }
+    lacks = not data["equivalent"]
+    return Labelled(
+        parse_item(item, where=row.where),
         cluster=str(data["claim_id"]),
+        coverage=lacks,
+        missing={(data["side"], 1): lacks},
     )
 
 
 def key_points(data: dict[str, Any], row: Row) -> Labelled:
     """A pair of ArgKP-2021: the answer (`argument`) covers the key point if annotators matched them."""
-    return _pair(
-        row,
-        question=data["topic"],
-        side=data["stance"],
-        given=data["key_point"],
-        answer=data["argument"],
-        covered=bool(data["label"]),
-        cluster=data["topic"],
-        name=f"{data['arg_id']}-{data['key_point_id']}",
-    )
-
-
-def _pair(
-    row: Row, *, question: str, side: str, given: str, answer: str, covered: bool, cluster: str, name: str = ""
-) -> Labelled:
-    sides = [{"name": side, "arguments": [given]}]
-    item = {"question": question, "answer": answer, "perspectives": sides, **({"id": name} if name else {})}
-    checked = parse_item(item, where=row.where)
-    missing = {(side, 1): not covered}
-    return Labelled(checked, cluster, coverage=not covered, missing=missing)
+    pair = {
+        "claim": data["topic"],
+        "claim_id": data["topic"],
+        "side": data["stance"],
+        "argument": data["key_point"],
+        "other": data["argument"],
+        "equivalent": data["label"],
+    }
+    return equivalence(pair, row, name=f"{data['arg_id']}-{data['key_point_id']}")
 
 
 def haluquestqa(data: dict[str, Any], row: Row) -> Iterator[Labelled]:
