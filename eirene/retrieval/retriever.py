@@ -175,7 +175,7 @@ class _OfLangChain:
         return found[::-1]
 
 
-def of_langchain(retriever: BaseRetriever, *, top: int = 5) -> Finds:
+def of_langchain(retriever: BaseRetriever, *, top: int = TOP) -> Finds:
     """Any LangChain retriever as one of ours. It gives no scores: a hit's is 1 / its rank.
 
     A document's id is its own, else `id` or `source` of its metadata, else its rank. What no item can hold (a NUL
