@@ -27,17 +27,18 @@ if TYPE_CHECKING:
     from eirene.agent.batch.journal import BatchStatus
     from eirene.eval.resources import Resources
 
-Data = str | Iterable[Item | Mapping[str, Any]]
-"""A file or data set by its name, as the commands take it, or the rows themselves."""
+RowLike = Item | Mapping[str, Any]
+Data = str | RowLike | Iterable[RowLike]
+"""A file or data set by its name, as the commands take it, or the rows themselves; one by itself is one row."""
 GRACE_S = 60.0
 """Seconds for rows under way when a limit is reached."""
 
 
 @dataclass(frozen=True, slots=True)
 class _HeldRows:
-    """Rows that are at hand, as a source."""
+    """Rows that are at hand and checked, as a source."""
 
-    held: Sequence[Mapping[str, Any]]
+    held: Sequence[Item]
     name: str = "data"
     is_table: bool = False
 
@@ -57,8 +58,8 @@ def dataset_of(data: Data) -> Dataset:
         return open_dataset(data)
     if not isinstance(data, Iterable):
         raise InputError(f"data must be the name of a file or rows, got {described(data)}", field="data")
-    rows = [parse_item(row, where=f"data, row {n}") for n, row in enumerate(data, start=1)]
-    return Dataset(_HeldRows([row.model_dump(mode="json", exclude_unset=True) for row in rows]))
+    rows = [data] if isinstance(data, Item | Mapping) else data
+    return Dataset(_HeldRows([parse_item(row, where=f"data, row {n}") for n, row in enumerate(rows, start=1)]))
 
 
 def batch(
@@ -71,6 +72,8 @@ def batch(
     backend_options: BackendOptions | Mapping[str, Any] | None = None,
     limits: Limits | None = None,
     retry_failed: bool = False,
+    replace_changed: bool = False,
+    replace_damaged: bool = False,
     on_row: OnRow | None = None,
     **options: Unpack[SettingKeywords],
 ) -> BatchStatus:
@@ -80,7 +83,8 @@ def batch(
     `settings`, `base_url`, `backend_options` and the settings themselves are those of `eirene.refine`; the calls under
     way are at most `backend_options.concurrency`. `limits` ends a run at a cost, a number of tokens or a deadline.
     Raises `InputError` for rows that cannot be used and for a journal that was made otherwise or is in use,
-    `AuthError` and `QuotaError` from the model; a row whose model fails is `failed`, and `retry_failed` does it again.
+    `AuthError` and `QuotaError` from the model. A row whose model fails is `failed`, and `retry_failed` does it again;
+    `replace_changed` and `replace_damaged` do rows again that were made otherwise, and lines that cannot be read.
 
     Examples:
         >>> import eirene, tempfile
@@ -97,7 +101,7 @@ def batch(
 
     told, reached = make_settings(settings, options), make_backend_options(backend_options, base_url)
     parts, limiter = _limited(backend, reached)
-    hashes, again = RowHash(parts, told), Again(failed=retry_failed)
+    hashes, again = RowHash(parts, told), Again(retry_failed, replace_changed, replace_damaged)
     with open_batch(dataset_of(data), out=out, hashes=hashes, settings=told, again=again) as opened:
 
         async def work() -> None:
@@ -106,6 +110,8 @@ def batch(
 
         if opened.n_left:
             run_blocking(work, name="eirene-batch")
+        else:
+            opened.tidy()
     return read_status(out)
 
 

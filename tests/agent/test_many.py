@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from pathlib import Path
 from typing import Any
 
@@ -19,12 +20,19 @@ ROWS: list[dict[str, Any]] = [
 def test_a_batch_goes_on_where_it_was_stopped(tmp_path: Path) -> None:
     """Rows as mappings, as items and in a file are one and the same; a row that is there is not made again."""
     out, made = tmp_path / "refined.jsonl", list[str]()
-    for data in (ROWS[:1], [eirene.Item(**row) for row in ROWS], ROWS):
+    file = tmp_path / "rows.jsonl"
+    file.write_text("".join(json.dumps(row) + "\n" for row in ROWS), "utf-8")
+    for data in (ROWS[0], [eirene.Item(**row) for row in ROWS], ROWS, str(file)):
         status = eirene.batch(data, out=out, samples=4, on_row=lambda record: made.append(record.id))
     assert (made, status.totals.rows) == (["year", "none"], 2)
     assert {name: n for name, n in status.totals.statuses.items() if n} == {"accepted": 1, "not_checked": 1}
-    with pytest.raises(eirene.InputError, match="n:4, now n:5"):
+    assert repr(status.totals) == "Totals(2 rows: 1 accepted, 1 not_checked)"
+    with pytest.raises(eirene.InputError, match=r"n:4, now n:5; .* replace_changed=True in Python"):
         eirene.batch(ROWS, out=out, samples=5)
+    assert eirene.batch(ROWS, out=out, samples=5, replace_changed=True).totals.rows == 2
+    with out.open("ab") as journal:
+        journal.write(b'{"id": "year", "cut')
+    assert eirene.batch(ROWS, out=out, samples=5).totals.rows == len(out.read_bytes().splitlines())
 
 
 def test_modes_are_compared_and_answers_scored(tmp_path: Path) -> None:
@@ -33,6 +41,7 @@ def test_modes_are_compared_and_answers_scored(tmp_path: Path) -> None:
     with_passages, alone = eirene.score(ROWS, detectors=["rouge", "alignment"])
     assert isinstance(with_passages["alignment"].hallucination, float)
     assert isinstance(alone["alignment"].hallucination, eirene.Unscored)
+    assert eirene.score(ROWS[0]) == eirene.score(eirene.Item(**ROWS[0])) == [with_passages]
 
 
 @each(
@@ -41,6 +50,8 @@ def test_modes_are_compared_and_answers_scored(tmp_path: Path) -> None:
         ("none.jsonl", "none.jsonl: no such file"),
         ([{"question": "Why?"}], "data, row 1: 'answer' is missing"),
         ([ROWS[0], 5], "data, row 2: a row must be a JSON object"),
+        (["id"], "data, row 1: a row must be a JSON object"),
+        ({"question": "Why?"}, "data, row 1: 'answer' is missing"),
         (5, "data must be the name of a file or rows, got the number 5"),
     ],
 )

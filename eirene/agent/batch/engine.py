@@ -105,6 +105,11 @@ class Batch:
             self.journal.drop([(int(begin), int(end)) for begin, end, _ in self.outdated])
         self.outdated = self.outdated[:0]
 
+    def tidy(self) -> None:
+        """Takes out of the journal what a run would, where none is left to be made: outdated lines, a cut-off end."""
+        self.drop_outdated()
+        self.journal.mend()
+
 
 @contextmanager
 def open_batch(
@@ -145,8 +150,8 @@ def _changed(row: BatchLine, n: int, hashes: RowHash) -> str:
     )  # fmt: skip
     more = f" (and {n - 1} more)" if n > 1 else ""
     return (
-        f"has the row {row.id!r}{more} made from {why}; name another file for --out, or give --replace-changed "
-        "to have such rows made again"
+        f"has the row {row.id!r}{more} made from {why}; name another file, or have such rows made again: "
+        "--replace-changed, or replace_changed=True in Python"
     )
 
 

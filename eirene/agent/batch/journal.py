@@ -61,8 +61,8 @@ def read_lines(
             damage, fault = line, line.fault or "is no line of a batch"
         if damage is not None and is_ours and not damaged_ok:
             raise InputError(
-                f"{fault}; eirene batch --replace-damaged has such rows made again and keeps the lines in a file of "
-                "their own",
+                f"{fault}; eirene batch --replace-damaged, or replace_damaged=True in Python, has such rows made again "
+                "and keeps the lines in a file of their own",
                 where=f"{path}, line {damage.number}",
             )
         if not is_ours and line.number == _LOOKED_AT:
@@ -107,7 +107,7 @@ def save_unwritten(outcomes: Sequence[RowOutcome], error: OSError) -> OSError:
     return OSError(error.errno, f"{error.strerror}; {said}", error.filename)
 
 
-@dataclass(slots=True)
+@dataclass(slots=True, repr=False)
 class Totals:
     """Rows by status, and their usage. An unknown cost makes the sum unknown."""
 
@@ -135,6 +135,10 @@ class Totals:
     def rows(self) -> int:
         """How many there are."""
         return sum(self.statuses.values())
+
+    def __repr__(self) -> str:
+        counts = ", ".join(f"{n:,} {status}" for status, n in self.statuses.items() if n)
+        return f"Totals({self.rows:,} rows: {counts or 'none'})"
 
 
 @dataclass(frozen=True, slots=True)

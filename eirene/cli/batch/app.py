@@ -132,8 +132,7 @@ def _run(
     from eirene.core.process import settings_for_rows
 
     if not opened.n_left:
-        opened.drop_outdated()
-        opened.journal.mend()
+        opened.tidy()
         return 0
 
     def on_row(row: Record) -> None:
