@@ -45,8 +45,8 @@ FailOn = Annotated[
     ),
 ]
 Threshold = Annotated[float | None, typer.Option(metavar="RISK", help="Fail if a row's risk in [0, 1] is above.")]
-_UNASKED = "(none)"
-"""The question to an answer that is no row."""
+_UNASKED, _NAMED = "(none)", "answer"
+"""The question to an answer that is no row, and what it is called."""
 _THREADS, _CALLS = 4, 32
 
 
@@ -109,6 +109,9 @@ def _of_texts(item: Item, row: str | None, corpus: CorpusFlags) -> tuple[Iterabl
     if row is not None:
         raise InputError("--id goes with rows", field="id")
     filled = corpus.filler()
+    if filled is None and not item.context and not item.perspectives:
+        raise InputError("nothing to verify the answer against: give --context, --side or --corpus", field="context")
+    item = item.model_copy(update={"id": _NAMED})
     return [item if filled is None else filled(item)], 1
 
 

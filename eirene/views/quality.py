@@ -90,14 +90,16 @@ def _counts(found: Mapping[str, int]) -> str:
 def verified_headline(rows: Sequence[VerifiedRow], *, has_rule: bool) -> str:
     """What became of all rows, the verdict first where there is one."""
     failed = sum(bool(row.failed) for row in rows)
-    verdict = f"{VERDICTS['holds' if failed else 'passed']}: {failed:,} of " if has_rule else ""
     reasons = Counter(row.why for row in rows if row.risk is None)
     verified = len(rows) - reasons.total()
+    state: CheckState = "holds" if failed else "passed" if verified else "unmeasured"
+    verdict = f"{VERDICTS[state]}: {failed:,} of " if has_rule else ""
     sentences = Counter[str]()
     for row in rows:
         sentences.update(row.verdicts)
-    parts = [f"{verdict}{len(rows):,} rows{' failed' if has_rule else ''}", f"{verified:,} verified"]
-    parts += [f"{count:,} not verified ({_short(why)})" for why, count in reasons.most_common(3)]
+    count = "1 row" if len(rows) == 1 else f"{len(rows):,} rows"
+    parts = [f"{verdict}{count}{' failed' if has_rule else ''}", f"{verified:,} verified"]
+    parts += [f"{n:,} not verified ({_short(why)})" for why, n in reasons.most_common(3)]
     parts.append(f"sentences: {_counts(sentences) or 'none'}")
     asked = judge_line(sum(row.asked for row in rows), sum(row.unjudged for row in rows))
     return "; ".join([*parts, *([asked] if asked else [])])

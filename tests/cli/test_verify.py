@@ -137,7 +137,7 @@ def test_a_text_is_verified_against_files_of_passages(run: Run, tmp_path: Path, 
     rows = write(tmp_path / "more.jsonl", {"id": "m1", "text": "Bees like honey."})
     told = ("verify", "--answer", "The tower is 90 metres high.")
     found = run(*told, "--context", passages, "--context", rows, "--context", "It is red.", "--json").record
-    assert found["passages"] == 4
+    assert (found["id"], found["passages"]) == ("answer", 4)
     assert found["claims"][0]["evidence"] | {"start": 0} == {
         "passage": 2, "id": "towers.txt:2", "start": 0, "end": 28, "text": "The tower is 90 metres high.",
     }  # fmt: skip
@@ -174,6 +174,7 @@ def test_where_nothing_can_be_checked_the_exit_code_says_so(run: Run, tmp_path: 
         2,
         f"error: nothing could be verified, so that nothing has passed: {NOTHING}\n",
     )
+    assert run(*told).out.splitlines()[-1].startswith("NOT MEASURED: 0 of 1 row failed; 0 verified; 1 not verified (")
 
 
 def test_arguments_are_verified_as_passages_are(run: Run, tmp_path: Path) -> None:
@@ -199,6 +200,7 @@ def test_what_cannot_be_verified_is_one_clear_error(run: Run, tmp_path: Path, pa
     assert_error(run("verify", "--answer", "x", "--context", passages, "--id", "a"), "--id goes with rows")
     assert_error(run("verify", "--answer", "x", "--context", passages, "--out", two), "--out is for rows")
     assert_error(run("verify", "--answer", " ", "--context", passages), "'answer' must not be blank")
+    assert_error(run("verify", "--answer", "x"), "against: give --context, --side or --corpus")
     assert_error(run("verify", "--answer", "x", "--context", blank), "'context' must have at least 1 item")
     assert_error(run("verify", "--answer", "x", "--context", tmp_path / "none.txt"), "there is no file")
 
