@@ -290,9 +290,11 @@ class ModelFlags(DetectorFlags, BackendFlags):
         """The models of published detectors, as they are named; what the hub has is loaded on this machine."""
         from eirene.models.protocols import PROTOCOLS, split_name
 
-        named = [split_name(spec)[1] for spec in self.detector_model or ()]
-        fetched = not named and any(name.strip() in PROTOCOLS for name in (self.detectors or "").split(","))
-        return [*named, *(["hf:"] if fetched else [])]
+        named = [split_name(spec) for spec in self.detector_model or ()]
+        wanted = {name.strip() for name in (self.detectors or "").split(",")} & PROTOCOLS.keys()
+        own = {name for name, _ in named}
+        fetched = None not in own and not wanted <= own
+        return [*(model for _, model in named), *(["hf:"] if fetched else [])]
 
     def parts(self, *, seed: int = 0, word_maps: bool = False, judges_elsewhere: bool = False, **options: Any) -> Parts:
         """The parts of a run: the backend's, with the detectors named and a judge beside them.

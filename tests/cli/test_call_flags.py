@@ -10,6 +10,7 @@ from typing import Any
 
 import pytest
 
+from eirene.cli.model_flags import ModelFlags
 from eirene.testing.loopback import LoopbackServer
 from eirene.testing.script import BrokenReply, ScriptedReply, ScriptedRequest, answer_requests
 from tests.cli.run import Run, assert_error, write
@@ -212,3 +213,16 @@ def test_the_judge_of_score_has_a_server_of_its_own(run: Run, tmp_path: Path) ->
         assert other.calls == 0 < judge.calls
         assert run(*command, "--out", tmp_path / "b.jsonl", "--base-url", other.base_url).code == 0
         assert other.calls > 0
+
+
+def test_a_detector_without_a_model_of_its_own_runs_here_beside_one_on_a_server() -> None:
+    for detectors, models, is_here in [
+        ("lynx,minicheck", ["lynx=openai:m"], True),
+        ("lynx", ["lynx=openai:m"], False),
+        ("lynx,granite-guardian", ["openai:m"], False),
+        ("minicheck,rouge", None, True),
+        ("rouge", None, False),
+    ]:
+        flags = ModelFlags(detectors=detectors, detector_model=models)
+        assert flags.has_local_model == is_here, (detectors, models)
+        assert flags.asks_a_server == (models is not None)
