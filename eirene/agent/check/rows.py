@@ -61,7 +61,7 @@ class RowMeasure:
             BY_SIDES: AlignmentDetector(shipped_encoder()),
             by_passages.name: by_passages,
         }
-        self.asked, self.unjudged, self.meter = 0, 0, Meter()
+        self.asked, self.unjudged = 0, 0
         self._deciding = {detector.name: detector for detector in named} or self._own
         self._named = tuple(detector.name for detector in named)
         self._scorer = Scorer(tuple({**self._own, **self._deciding}.values()))
@@ -92,7 +92,7 @@ class RowMeasure:
         deciding = self._named or tuple(filter(None, [usual]))
         wanted = dict.fromkeys([*deciding, *([BY_SIDES] if item.perspectives else [])])
         # First, as it works beside other rows, and the verifier then knows what the detector would have it read.
-        found = None if item.perspectives else await verified(item, self._judge, meter=self.meter)
+        found = None if item.perspectives else await verified(item, self._judge)
         claims, faults = self._by_passages(found) if isinstance(found, Verification) else (0, ())
         by_name = {detector.name: detector for detector in self._scorer.detectors}
         case = case_of(item)
@@ -130,7 +130,7 @@ def asked_of(found: Verification) -> tuple[int, int]:
     return len(found.judged) + unjudged, unjudged
 
 
-async def verified(item: Item, judge: TokenJudge | None, *, meter: Meter) -> Verification | Unscored | None:
+async def verified(item: Item, judge: TokenJudge | None) -> Verification | Unscored | None:
     """What `verify` says of an item, in a thread, and a judge where it is unsure; None where the item gives nothing.
 
     A call of the judge that fails leaves it unscored, with the reason. Raises `PERMANENT_ERRORS`.
@@ -139,7 +139,7 @@ async def verified(item: Item, judge: TokenJudge | None, *, meter: Meter) -> Ver
     if judge is None or found is None:
         return found
     try:
-        return await judge.reread(case_of(item), found, meter=meter)
+        return await judge.reread(case_of(item), found, meter=Meter())
     except BackendError as error:
         if isinstance(error, PERMANENT_ERRORS):
             raise

@@ -14,7 +14,6 @@ from eirene.core.quality import VerifiedRow
 from eirene.core.records import Item
 from eirene.core.scores import Unscored
 from eirene.core.signature import digest
-from eirene.core.usage import Meter
 from eirene.core.validation import described
 from eirene.core.verification import Verification
 from eirene.eval.detectors.token_judge import TokenJudge
@@ -35,19 +34,14 @@ class ReadRow:
 
     def json(self) -> str:
         """The verification, or why there is none, as JSON."""
-        kept = {name: value for name, value in self.line.items() if name != "row"}
-        return json.dumps(kept, ensure_ascii=False, allow_nan=False)
+        return json.dumps(_shown(self.line), ensure_ascii=False, allow_nan=False)
 
 
 class RowVerifier:
-    """Verifies rows, by a `judge` where the verifier is unsure. What it was told by `know` it does not read again.
-
-    `meter` has the judge's calls.
-    """
+    """Verifies rows, by a `judge` where the verifier is unsure. What it was told by `know` it does not read again."""
 
     def __init__(self, judge: TokenJudge | None = None) -> None:
         self.version = version_of(shipped_verifier()) if judge is None else judge.version
-        self.meter = Meter()
         self._judge = judge
         self._known: dict[str, dict[str, Any]] = {}
 
@@ -74,7 +68,7 @@ class RowVerifier:
                     f"row {item.id!r} is another than the one verified; --force verifies all anew", field="out"
                 )
             return ReadRow(_found_in(line), line, is_new=False)
-        read = await verified(item, self._judge, meter=self.meter)
+        read = await verified(item, self._judge)
         found = NOTHING_GIVEN if read is None else read
         if isinstance(found, Verification):
             found = found.model_copy(update={"id": item.id})
@@ -82,11 +76,15 @@ class RowVerifier:
         return ReadRow(found, said | found.model_dump(mode="json"), is_new=not isinstance(read, Unscored))
 
 
+def _shown(line: dict[str, Any]) -> dict[str, Any]:
+    """A line without what only a rerun needs."""
+    return {name: value for name, value in line.items() if name != "row"}
+
+
 def _found_in(line: dict[str, Any]) -> Verification | Unscored:
-    kept = {name: value for name, value in line.items() if name != "row"}
-    if "unscored" in kept:
-        return Unscored(unscored=kept["unscored"])
-    return Verification.model_validate(kept)
+    if "unscored" in line:
+        return Unscored(unscored=line["unscored"])
+    return Verification.model_validate(_shown(line))
 
 
 FAIL_WORDS = ("contradicted", "unsupported", "unclear", "unread", "unscored")
