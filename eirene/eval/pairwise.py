@@ -65,7 +65,7 @@ class ChatPairwise:
     @property
     def version(self) -> str:
         """The model, the prompts' digests."""
-        return f"{self.name},prompt={self.prompts.digests([PAIRWISE_PROMPT, HISTORY_PROMPT])}"
+        return f"{self.chat.version},prompt={self.prompts.digests([PAIRWISE_PROMPT, HISTORY_PROMPT])}"
 
     async def compare(self, pair: Pair, *, seed: int, meter: Meter) -> PairJudgement:
         """How likely `pair.after` is the better answer; what the model cannot tell or be asked is unscored."""

@@ -139,6 +139,11 @@ class ChatModel:
         digest: str | None = getattr(self.model, "digest", None)
         return digest
 
+    @property
+    def version(self) -> str:
+        """The name, and what stands for the weights where these are here: a name stays when its file changes."""
+        return self.name if self.digest is None else f"{self.name},{self.digest}"
+
     def form_of(self, sampling: Sampling, refused: Set[str] | None = None) -> ReplyForm | None:
         """The JSON that a request with `sampling` asks for, as far as is known; None where it asks for text."""
         refused = self._calls.refused if refused is None else refused

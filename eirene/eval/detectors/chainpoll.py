@@ -100,7 +100,7 @@ class ChainPoll:
         names = [*(f"chainpoll_{name}" for name in asked), HISTORY_PROMPT]
         names += [] if self.chat.structured == "text" else [VERDICT_JSON_PROMPT]
         how = f"structured={self.chat.structured},n={self.polls},t=1"
-        return f"{self.chat.name},prompt={self.prompts.digests(names)},{how}"
+        return f"{self.chat.version},prompt={self.prompts.digests(names)},{how}"
 
     async def score(self, case: Case, *, meter: Meter) -> Scores:
         """The scores of one answer. Raises `BackendError` where no poll came back at all."""

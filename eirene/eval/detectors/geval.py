@@ -85,7 +85,7 @@ class GEval:
     def version(self) -> str:
         """Model, prompts, samples."""
         prompts = self._prompts.digests(["geval_consistency", "geval_factuality", HISTORY_PROMPT])
-        return f"{self._chat.name},prompt={prompts},n={len(self._seeds)}"
+        return f"{self._chat.version},prompt={prompts},n={len(self._seeds)}"
 
     async def score(self, case: Case, *, meter: Meter) -> Scores:
         """The scores of one answer. Raises `BackendError` where no reply came back at all."""

@@ -236,7 +236,7 @@ class ErrorJudge:
     def version(self) -> str:
         """What a judgement hangs on beside the answer: the model, the prompt's wording, how it is asked."""
         prompts = self._prompts.digests([JUDGE_PROMPT, HISTORY_PROMPT])
-        return f"{self.name},prompt={prompts},structured={self._chat.structured},t=0"
+        return f"{self._chat.version},prompt={prompts},structured={self._chat.structured},t=0"
 
     async def judge(self, case: Case, *, seed: int, meter: Meter) -> Judgement | Unscored:
         """The errors of `case.answer`. Raises `BackendError` where the model cannot be reached."""

@@ -67,7 +67,7 @@ class SampleSource:
         if self._model is None:
             return ""
         prompts = self._prompts.digests(SAMPLE_PROMPTS)
-        return f"{self._model.name},prompt={prompts},samples={self._count}"
+        return f"{self._model.version},prompt={prompts},samples={self._count}"
 
     async def get(self, case: Case, *, meter: Meter) -> tuple[str, ...] | Unscored:
         """At least one sample. Raises `BackendError` where no call succeeds."""

@@ -43,7 +43,7 @@ class TrainedJudge:
         self._verdict = re.compile(row.verdict, re.IGNORECASE)
         self.name = row.name
         self.needs = needs_of(row)
-        self.version = chat.name
+        self.version = f"{chat.version},prompt={load_prompt(row.prompt).digest}"
 
     async def score(self, case: Case, *, meter: Meter) -> Scores:
         """The scores of one answer. Raises `PERMANENT_ERRORS`, which every answer would meet."""

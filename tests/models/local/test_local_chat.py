@@ -7,9 +7,17 @@ import torch
 
 from eirene.core.errors import TooLongError
 from eirene.core.usage import Meter
-from eirene.models.chat import Sampling
+from eirene.eval.detectors.chainpoll import ChainPoll
+from eirene.eval.detectors.geval import GEval
+from eirene.eval.detectors.judge import ErrorJudge
+from eirene.eval.detectors.samples import SampleSource
+from eirene.eval.detectors.trained_judges import TrainedJudge
+from eirene.eval.pairwise import ChatPairwise
+from eirene.models.chat import ChatModel, Sampling
 from eirene.models.local.chat import chat_of
 from eirene.models.local.model import LocalModel, load_local
+from eirene.models.protocols import PROTOCOLS
+from eirene.models.scripted import ScriptedChatModel
 from eirene.models.token_choice import TokenChoice
 from eirene.prompts import Message
 from tests.tiny_llama import make_llama
@@ -65,6 +73,17 @@ async def test_a_seed_holds_and_n_replies_have_one_reading(model: LocalModel) ->
     again = await chat.send(asked("trams"), sampling=how, seeds=[3], meter=Meter())
     assert len(first) == 3 and again[0] == first[0] and len({reply.text for reply in first}) > 1
     assert meter.total.calls == 1 and 3 <= meter.total.output_tokens <= 15 and meter.total.cost_usd == 0.0
+
+
+def test_whatever_judges_by_it_has_its_weights_in_its_version(model: LocalModel) -> None:
+    """Scores of other weights under the same name are not taken for these."""
+    chat = chat_of(model)
+    assert chat.digest == model.version and ChatModel(ScriptedChatModel([])).digest is None
+    for judge in (
+        ChainPoll(chat), GEval(chat), ErrorJudge(chat), ChatPairwise(chat), SampleSource(chat),
+        TrainedJudge(PROTOCOLS["lynx"], chat),
+    ):  # fmt: skip
+        assert judge.version.startswith(f"{model.name},{model.version},prompt="), judge
 
 
 async def test_a_prompt_beyond_the_context_is_told(model: LocalModel) -> None:
