@@ -34,7 +34,6 @@ class Protocol:
     kind: Kind
     about: str
     source: str
-    licence: str
     hub: str | None = None
     layout: str | None = None
     prompt: str = ""
