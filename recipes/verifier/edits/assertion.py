@@ -139,7 +139,6 @@ _NEGATED = re.compile(
     r"\b(?P<verb>is|are|was|were|will|would|can|could|should|must|has|have|had|does|did|do)"
     r"(?: (?:not|never)|n['’]t)\b|\bcannot\b|\bno longer\b|\bcan['’]t\b|\bwon['’]t\b"
 )
-_BOTH = re.compile(r"\bboth (?=(?P<one>\w+(?: \w+)?) (?P<and>and) )", re.I)
 _SCOPED = words("""
     some many most several few may might if whether either or often usually sometimes at-least who which that where
     when because while although though as whose unless only more less neither nor no not never nobody nothing none

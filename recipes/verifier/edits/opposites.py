@@ -90,7 +90,6 @@ _SIDED = re.compile(
     re.I,
 )
 _PAST = re.compile(r"\b(?P<word>up|down)(?= (?:by \d|from \d|[$£€]?\d))", re.I)
-_STEM = 5
 _BEARS = 0.6
 """Share of the claim's other longer words that stand in the premise where the word itself does not."""
 
