@@ -15,6 +15,7 @@ from eirene.text.cancellation import check_cancelled
 from eirene.text.specifics.index import find_specifics
 from eirene.text.words import content_words, stems
 from eirene.verification.claims import claim_of
+from eirene.verification.conditions import is_said_plainly
 from eirene.verification.context import ClaimReading, ContextReader
 from eirene.verification.framed import ContextPiece
 from eirene.verification.mend_proposals import (
@@ -49,6 +50,12 @@ MOST = 30
 LONGEST = 600
 """Characters of a sentence that is mended."""
 _ARTICLE = re.compile(r"\Aan?\s+", re.IGNORECASE)
+_LABEL = re.compile(
+    r"(?:the\s+)?(?!(?:about|after|almost|around|before|by|during|from|in|nearly|on|over|since|some|under|until)\b)"
+    r"[a-z]+\s",
+    re.IGNORECASE,
+)
+"""What a sentence begins with whose subject is told by a number: another number is another subject."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -85,7 +92,7 @@ def best_mend(sentence: str, before: ClaimReading, reader: ContextReader, others
     check_cancelled()
     readings = reader.read([claim_of(p.applied(sentence)) for p in proposals], values=False)
     mends = [Mend(p.start, p.end, p.new, p.kind, before, after) for p, after in zip(proposals, readings, strict=True)]
-    standing = [m for m in mends if _stands(m, sentence)]
+    standing = [m for m in mends if _stands(m, sentence) and _is_plain(m, sentence, reader)]
     if before.values.chance is not None:
         standing = [m for m in standing if m.kind != "entity"]
     return _clearest(standing, mends)
@@ -146,6 +153,23 @@ def _stands(mend: Mend, sentence: str) -> bool:
     return new.supported >= least and new.supported - old.supported >= gain
 
 
+def _is_plain(mend: Mend, sentence: str, reader: ContextReader) -> bool:
+    """Whether the sentence that carries a mended one, and the next, say so without more; not of another "Version 2"."""
+    evidence = mend.after.evidence
+    is_number = mend.kind == "entity" and not _is_name(mend)
+    if evidence is None or (is_number and _LABEL.fullmatch(claim_of(sentence), 0, mend.start - _lead(sentence))):
+        return False
+    at = reader.pieces.index(evidence) + 1
+    after = [p.text for p in reader.pieces[at : at + 1] if p.source == evidence.source and p.field is None]
+    mended = claim_of(sentence[: mend.start] + mend.new + sentence[mend.end :])
+    return evidence.field is not None or is_said_plainly(mended, evidence.text, " ".join(after), mend.kind)
+
+
+def _lead(sentence: str) -> int:
+    """The length of what leads in ("According to the text, ..."): it is said of nothing."""
+    return len(sentence) - len(claim_of(sentence))
+
+
 def _is_name(mend: Mend | Proposal) -> bool:
     """Whether a value has no figure in it: a name, or a month."""
     return mend.kind == "entity" and not any(map(str.isdigit, mend.new))
@@ -184,7 +208,7 @@ def is_given_but_for(sentence: str, proposal: Proposal, given: str) -> bool:
     All content words stand there in their order, the one next to the mend next to it, and no value between them that
     the sentence has not.
     """
-    start = len(sentence) - len(claim_of(sentence))  # what leads in ("According to the text, ...") is said of nothing
+    start = _lead(sentence)
     before = [stem for stem, at in _words(sentence) if start <= at < proposal.start]
     after = [stem for stem, at in _words(sentence) if at >= proposal.end]
     is_name = proposal.kind == "entity" and not _values(proposal.new)

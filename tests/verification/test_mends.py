@@ -59,6 +59,25 @@ def test_a_year_is_put_right_where_the_given_sentence_has_its_month_too() -> Non
     assert mended("It was opened in 1899.", "The mill was opened in March 1890.") == "It was opened in 1890."
 
 
+def test_nothing_is_mended_by_what_is_said_under_a_condition_at_another_time_or_of_others() -> None:
+    rows = [
+        ("The bridge does not carry trains.", "The bridge carries trains unless it is windy."),
+        ("The bridge does not carry trains.", "The bridge carries trains without passengers."),
+        ("The bridge does not carry trains.", "The bridge carries trains in dry weather."),
+        ("The bridge carries trains in June.", "The bridge usually carries trains in May."),
+        ("The bridge carries trains in June.", "The bridge carried trains in May."),
+        ("The bridge carries 40 trains.", "The bridge carries 30 trains. It carries ten more now."),
+        ("Bridge 3 carries trains.", "Bridge 2 carries trains."),
+    ]
+    assert [row for row in rows if mended(*row) is not None] == []
+    plain = [
+        ("The bridge does not carry trains.", "The bridge carries trains.", "The bridge carries trains."),
+        ("The bridge carries 40 trains.", "The bridge carries 30 trains. It is red.", "The bridge carries 30 trains."),
+        ("Since 1912 it carries trains.", "Since 1921 it carries trains.", "Since 1921 it carries trains."),
+    ]
+    assert [mended(sentence, given) for sentence, given, _ in plain] == [wanted for *_, wanted in plain]
+
+
 def test_a_sentence_is_a_given_one_but_for_a_value() -> None:
     rows = [
         ("The mill has 90 rooms.", 13, "12", "The mill, built of stone, has 12 rooms and a yard.", True),
