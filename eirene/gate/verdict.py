@@ -218,8 +218,9 @@ def _gain(
     best = max((c for c in changes if c.difference is not None), key=lambda c: c.gain)
     if best.gain >= settings.min_gain - _SLACK and best.gain > 0:
         kept = f" by more than {settings.tolerance:g}" if settings.tolerance else ""
-        by_scores = f", and no deciding score is worse{kept}: {best}"
-        return Verdict(True, "gain", _told("better than before", edits, by_scores))
+        shown = _shown_edits(edits)
+        by_scores = f"better than before, and no deciding score is worse{kept}: {best}"
+        return Verdict(True, "gain", f"{shown}; {by_scores}" if shown else by_scores)
     return Verdict(False, "gain", f"no deciding score is better by {settings.min_gain:g}: the best is {best}")
 
 
