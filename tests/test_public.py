@@ -103,6 +103,7 @@ def test_the_package_is_marked_as_typed() -> None:
         "import eirene; eirene.Item(question='Q?', answer='A.'); eirene.split_sentences",
         "import eirene.core.records, eirene.feedback_model.vote, eirene.feedback_model.sampling, eirene.models",
         "import eirene; eirene.AuthError, eirene.MissingExtraError",
+        "import eirene; eirene.score([{'question': 'Q?', 'answer': 'A.', 'context': 'A.'}], detectors='rouge')",
         "from eirene.cli import main; assert main(['--version']) == 0",
     ],
 )

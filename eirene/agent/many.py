@@ -1,4 +1,7 @@
-"""Many rows from Python: a data set refined (`batch`), refined by several modes (`compare`), or scored (`score`)."""
+"""Many rows from Python: a data set refined (`batch`), refined by several modes (`compare`), or scored (`score`).
+
+What each needs is imported where it is used: to score takes no loop, whose packages take a second to load.
+"""
 
 from __future__ import annotations
 
@@ -7,9 +10,6 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Unpack
 
-from eirene.agent.backends import BackendOptions, resolve_backend
-from eirene.agent.run import SettingKeywords, SettingsLike, make_backend_options, make_settings
-from eirene.agent.state import Parts
 from eirene.core.concurrency import run_blocking
 from eirene.core.errors import InputError
 from eirene.core.loop_settings import MODES, Mode
@@ -18,14 +18,16 @@ from eirene.core.scores import Scores
 from eirene.core.validation import described
 from eirene.data import Dataset, open_dataset
 from eirene.data.json_rows import Row, taken
-from eirene.models.limits import Limiter
 
 if TYPE_CHECKING:
-    from eirene.agent.backends import Backend
+    from eirene.agent.backends import Backend, BackendOptions
     from eirene.agent.batch.control import Limits
     from eirene.agent.batch.engine import OnRow
     from eirene.agent.batch.journal import BatchStatus
+    from eirene.agent.run import SettingKeywords, SettingsLike
+    from eirene.agent.state import Parts
     from eirene.eval.resources import Resources
+    from eirene.models.limits import Limiter
 
 RowLike = Item | Mapping[str, Any]
 Data = str | RowLike | Iterable[RowLike]
@@ -98,6 +100,7 @@ def batch(
     from eirene.agent.batch.journal import read_status
     from eirene.agent.batch.runner import LocalRunner
     from eirene.agent.record import RowHash
+    from eirene.agent.run import make_backend_options, make_settings
 
     told, reached = make_settings(settings, options), make_backend_options(backend_options, base_url)
     parts, limiter = _limited(backend, reached)
@@ -134,6 +137,7 @@ def compare(
     """
     from eirene.agent.experiments.compare import ComparePlan, acompare
     from eirene.agent.experiments.compare_summary import summarise
+    from eirene.agent.run import make_backend_options, make_settings
 
     told, reached = make_settings(settings, options), make_backend_options(backend_options, base_url)
     parts, _ = _limited(backend, reached)
@@ -177,6 +181,9 @@ def score(
 
 def _limited(backend: Backend, options: BackendOptions) -> tuple[Parts, Limiter | None]:
     """The parts, and the limiter of their calls; None where they only compute."""
+    from eirene.agent.backends import resolve_backend
+    from eirene.models.limits import Limiter
+
     limiter = options.limiter or Limiter(options.concurrency, adaptive=True)
     parts = resolve_backend(backend, replace(options, limiter=limiter))
     return parts, None if parts.backend == "embedded" else limiter

@@ -1,6 +1,6 @@
 """The settings of the loop, each declared once: type, bounds, default and help.
 
-`eirene.agent.Settings`, the command line's flags and the table in docs/reference/settings.md are made from these
+`eirene.Settings`, the command line's flags and the table in docs/reference/settings.md are made from these
 fields. Nothing heavy is imported, so that `--help` need not wait for it.
 """
 
@@ -44,7 +44,7 @@ class Setting:
 
 @dataclass(kw_only=True)
 class LoopSettings:
-    """The fields; `eirene.agent.Settings` checks them."""
+    """The fields; `eirene.Settings` checks them."""
 
     mode: Annotated[
         Mode,

@@ -11,10 +11,11 @@ import pytest
 from langgraph.checkpoint.memory import InMemorySaver
 
 import eirene
-from eirene.agent import Event, compile_graph, initial_state, make_record, mermaid
+from eirene.agent.graph import compile_graph, initial_state, mermaid
+from eirene.agent.record import make_record
 from eirene.agent.settings import Settings
+from eirene.agent.state import Event, Parts
 from eirene.agent.state import Event as EventType
-from eirene.agent.state import Parts
 from eirene.testing.parts import scripted_parts
 from tests.agent.loop import BAD, FAULTY, GOOD, ITEM, ORIGINAL
 

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from eirene.agent import refine
 from eirene.agent.rejections import faults
+from eirene.agent.run import refine
 from eirene.core.critique import Sample
 from eirene.core.grounding import ArgumentGroup, Grounding
 from eirene.core.scores import ArgumentScore, Scores, SentenceScore, Unscored

@@ -12,8 +12,9 @@ from langgraph.checkpoint.memory import InMemorySaver
 from langgraph.types import Command
 
 import eirene
-from eirene.agent import compile_graph, initial_state, make_record
 from eirene.agent.backends import resolve_backend
+from eirene.agent.graph import compile_graph, initial_state
+from eirene.agent.record import make_record
 from eirene.agent.session import ReviewedRun
 from eirene.agent.settings import Settings
 from eirene.core.critique import Sample

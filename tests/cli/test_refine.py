@@ -6,7 +6,7 @@ import json
 from dataclasses import fields
 from pathlib import Path
 
-from eirene.agent import Settings
+from eirene.agent.settings import Settings
 from eirene.cli.flags import LoopFlags
 from eirene.core.records import Record
 from tests.cli.run import EXAMPLES, GIVEN, Run, assert_error, write

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from eirene.agent import refine
+from eirene.agent.run import refine
 from eirene.core.critique import Finding, Sample, Tag
 from eirene.core.records import WITHOUT_FAULT, Record
 from eirene.core.scores import ArgumentScore, Scores, SentenceScore
