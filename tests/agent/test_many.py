@@ -26,7 +26,7 @@ def test_a_batch_goes_on_where_it_was_stopped(tmp_path: Path) -> None:
         status = eirene.batch(data, out=out, samples=4, on_row=lambda record: made.append(record.id))
     assert (made, status.totals.rows) == (["year", "none"], 2)
     assert {name: n for name, n in status.totals.statuses.items() if n} == {"accepted": 1, "not_checked": 1}
-    assert repr(status.totals) == "Totals(2 rows: 1 accepted, 1 not_checked)"
+    assert repr(status.totals) == "Totals(rows=2, accepted=1, not_checked=1)"
     with pytest.raises(eirene.InputError, match=r"n:4, now n:5; .* replace_changed=True in Python"):
         eirene.batch(ROWS, out=out, samples=5)
     assert eirene.batch(ROWS, out=out, samples=5, replace_changed=True).totals.rows == 2

@@ -137,8 +137,8 @@ class Totals:
         return sum(self.statuses.values())
 
     def __repr__(self) -> str:
-        counts = ", ".join(f"{n:,} {status}" for status, n in self.statuses.items() if n)
-        return f"Totals({self.rows:,} rows: {counts or 'none'})"
+        counts = (f", {status}={n}" for status, n in self.statuses.items() if n)
+        return f"Totals(rows={self.rows}{''.join(counts)})"
 
 
 @dataclass(frozen=True, slots=True)
