@@ -138,13 +138,16 @@ class TextFlags:
         given = {name: value for name, value in vars(self).items() if value is not None}
         if file is not None:
             if given:
-                raise InputError("give a FILE, or --question and --answer, not both", field=next(iter(given)))
+                raise InputError(
+                    "give a FILE, or an answer by --answer, --context, ..., not both", field=next(iter(given))
+                )
             return None
         if self.question is None and self.answer is None:
             raise InputError("nothing to read: give a FILE, - for standard input, or --question and --answer")
         row: dict[str, Any] = {"question": unasked, **given}
         if missing := [name for name in ("question", "answer") if row.get(name) is None]:
-            raise InputError(f"--{missing[0]} is missing; --question and --answer go together", field=missing[0])
+            pair = "" if unasked else "; --question and --answer go together"
+            raise InputError(f"--{missing[0]} is missing{pair}", field=missing[0])
         if self.context and self.side:
             raise InputError("give --context or --side, not both: with sides, an answer is held against these alone")
         if self.context:

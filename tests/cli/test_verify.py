@@ -197,6 +197,7 @@ def test_what_cannot_be_verified_is_one_clear_error(run: Run, tmp_path: Path, pa
     assert_error(run("verify", two, "--out", two), "is the input itself")
     assert_error(run("verify", two, "--out", passages), "is no line of a journal")
     assert_error(run("verify", row, "--answer", "x"), "not both")
+    assert run("verify", "--question", "Why?").err == "error: --answer is missing\n"
     assert_error(run("verify", "--answer", "x", "--context", passages, "--id", "a"), "--id goes with rows")
     assert_error(run("verify", "--answer", "x", "--context", passages, "--out", two), "--out is for rows")
     assert_error(run("verify", "--answer", " ", "--context", passages), "'answer' must not be blank")
