@@ -21,7 +21,7 @@ _OPENS = frozenset(
 """Words that begin what may stand first or last, and change no roles."""
 _COPULAS = frozenset(["is", "are", "was", "were", "be", "been"])
 _ONE_WAY = frozenset(["by", "than"])
-"""That Oslo is the capital, and that the capital is Oslo, is one thing; that Lind was taught by Rowe goes one way."""
+"""What one is to another, the other may be to it ("is married to"); that Lind was taught by Rowe goes one way."""
 _JOINS = frozenset(["while", "when", "if", "as", "and", "or", "but", "where"])
 
 

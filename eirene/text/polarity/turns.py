@@ -232,6 +232,8 @@ def exchanged(a: MarkedSentence, b: MarkedSentence) -> tuple[Span, Span] | None:
     sides = next((p for p in range(1, len(x) - 1) if old[first : first + p] == new[end - p : end]), 0)
     if not sides or len(x) > _MOST or not _has_pivot(x[sides:-1]):
         return None
+    if old[first + sides] == "be" and old[first + sides + 1 : end] == new[first : end - sides - 1]:
+        return None  # that Oslo is the capital, and that the capital is Oslo, is one thing
     return (x[0].start, x[-1].end), (y[0].start, y[-1].end)
 
 

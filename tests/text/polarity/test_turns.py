@@ -26,6 +26,7 @@ TURNED = [
     ("Experts disagree about this plan.", 'The "experts" disagree about this plan.', "quotation"),
     ("Crime causes poverty in cities.", "Poverty causes crime in cities.", "roles"),
     ("Cats are better than dogs.", "Dogs are better than cats.", "roles"),
+    ("Lind was taught by Rowe.", "Rowe was taught by Lind.", "roles"),
     ("Children work because families are poor.", "Families are poor because children work.", "roles"),
 ]
 
@@ -46,6 +47,7 @@ def test_a_turned_mark_is_found_both_ways_round(before: str, after: str, kind: s
         ("In schools, uniforms help.", "Uniforms help in schools."),
         ("Poverty causes crime.", "Crime is caused by poverty."),
         ("The main problem is cost.", "Cost is the main problem."),
+        ("Oslo is the capital of Norway.", "The capital of Norway is Oslo."),
         ("Uniforms save money, don't they?", "Uniforms save money."),
         ("Supporters say that homework helps.", "Supporters add that homework helps."),
     ],
