@@ -102,11 +102,16 @@ def trace_of(run_id: str, answer: Answer, *, trace: str) -> Json:
 
 
 def _streamed_trace(run_id: str, answer: Answer, trace: str) -> Json:
-    """The trace without the drafts, unless it was asked for in full: a stream shows no word of them."""
+    """The trace without the drafts, unless it was asked for in full: a stream shows no word of them.
+
+    Nor does it say why a rewrite was accepted, which names what was taken out.
+    """
     found = trace_of(run_id, answer, trace=trace)
     if trace != "full":
-        for record in found["records"]:
-            record.pop("original", None)
+        for told in (found, *found["records"]):
+            told.pop("original", None)
+            if told["status"] == "accepted":
+                told["why"] = "rewritten"
     return found
 
 
