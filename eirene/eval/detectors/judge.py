@@ -128,11 +128,13 @@ def raise_where_all_failed(replies: Sequence[Reply | BackendError]) -> None:
 
 
 _QUOTES = str.maketrans("“”„«»‘’‚‹›", '"' * 5 + "'" * 5)
-_MARKUP = re.compile(r"[*_`~]+|^[ \t]*#{1,6}[ \t]+", re.MULTILINE)
+_MARKUP = re.compile(r"[*_`~]+|^[ \t]*#{1,6}[ \t]+|</\w{1,20}>|\\text\b", re.MULTILINE)
+_NEW_LINE = re.compile(r", (?=(?:because|as|since)\b)|\\boxed\b", re.IGNORECASE)
 _LONGEST = 400  # characters of a line, from its end
 _VERDICT = re.compile(
-    r"[^\w?>]{0,8}(?P<label>(?:[^>].{0,400}[.!:] )?(?:(?:final|my|the) ){0,2}verdict(?: is)?[^\w?]{1,8})?"
-    r"(?P<value>yes|no)[^\w?]{0,8}",
+    r"[^\w?>]{0,8}(?:(?P<label>(?:[^>].{0,400}(?:[.!:]|,(?= (?:so|thus|hence|therefore)\b)) )?"
+    r"(?:(?:so|thus|hence|therefore),? )?(?:(?:final|my|the) ){0,2}verdict(?: is)?[^\w?]{1,8})"
+    r"|(?:final )?answer: {0,8})?(?P<value>yes|no)[^\w?]{0,8}",
     re.IGNORECASE,
 )
 _TAKEN_BACK = re.compile(r"\bverdict\b|\b(?:yes|no)\W*\Z", re.IGNORECASE)
@@ -142,7 +144,8 @@ def read_verdict(reply: Reply) -> Poll:
     """The reply as a poll: `error` is True for yes, False for no, None with the cause where neither can be told.
 
     The field of the JSON decides; in text the last line "Verdict: yes" or "Verdict: no", where nothing below it
-    takes it back, or the last line if it is that one word. What the thinking before it says does not count.
+    takes it back, or the last line if it is that one word. What the thinking before it says does not count, nor a
+    reason behind it.
     """
     error, why = None, None
     text = reply_text.cleaned(unicodedata.normalize("NFKC", reply.text), inline=True)
@@ -155,14 +158,14 @@ def read_verdict(reply: Reply) -> Poll:
     else:
         # As it came first: what its thinking quotes (`</s>`, `<think>`) would be cut out of the cleaned text.
         held = json_object(reply.text) or json_object(text[max(text.find("{"), 0) :].rstrip("` \n")) or {}
-        said = str(held.get("verdict", "")).strip().lower()
-        error = said == "yes" if said in ("yes", "no") else _in_lines(_plain(text))
+        said = held.get("verdict")
+        error = said if isinstance(said, bool) else _in_lines(f"Verdict: {said}" if "verdict" in held else _plain(text))
         why = "no clear verdict of yes or no" if error is None else None
     return Poll(error=error, text=reply.text, unread=why)
 
 
 def _in_lines(text: str) -> bool | None:
-    lines = [line.strip()[-_LONGEST:] for line in text.split("\n") if line.strip()]
+    lines = [line.strip()[-_LONGEST:] for line in _NEW_LINE.sub("\n", text).split("\n") if line.strip()]
     for n, found in reversed(list(enumerate(map(_VERDICT.fullmatch, lines), start=1))):
         if found is not None and (found["label"] or n == len(lines)):
             return None if any(map(_TAKEN_BACK.search, lines[n:])) else found["value"].lower() == "yes"
