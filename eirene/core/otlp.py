@@ -6,16 +6,15 @@ collector that cannot be reached costs a warning and the spans, and never the ru
 
 from __future__ import annotations
 
-import gzip
-import math
+import logging
 import os
-import ssl
+import re
 import threading
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator
 from contextlib import AbstractContextManager, contextmanager, nullcontext
 from dataclasses import replace
-from typing import TYPE_CHECKING
-from urllib.parse import unquote, urlsplit
+from typing import TYPE_CHECKING, Any
+from urllib.parse import urlsplit
 
 from eirene.core.errors import InputError
 from eirene.core.extras import require
@@ -23,75 +22,38 @@ from eirene.core.logs import get_logger
 from eirene.core.tracing import Tracing, current_tracing
 
 if TYPE_CHECKING:
-    from opentelemetry.sdk.trace import ReadableSpan, TracerProvider
-    from opentelemetry.sdk.trace.export import SpanExportResult
+    import requests
+    from opentelemetry.sdk.trace import TracerProvider
 
 logger = get_logger(__name__)
 
 _LAST_S = 2.0
 """Seconds at the end, or after a chunk of rows, for spans that have not been sent."""
-_VARIABLE = "OTEL_EXPORTER_OTLP_"
-_KNOWN = (
-    ("OTEL_TRACES_EXPORTER", "otlp", ("otlp",)),
-    (f"{_VARIABLE}TRACES_PROTOCOL", "http/protobuf", ("http/protobuf",)),
-    (f"{_VARIABLE}PROTOCOL", "http/protobuf", ("http/protobuf",)),
-    (f"{_VARIABLE}TRACES_COMPRESSION", "gzip, none", ("gzip", "none")),
-    (f"{_VARIABLE}COMPRESSION", "gzip, none", ("gzip", "none")),
-)
 
 
 class SpanExport:
-    """What sends the spans of this process.
+    """What sends the spans of this process, by OpenTelemetry's own exporter.
 
     Raises `MissingExtraError`, and `InputError` for variables that ask for another protocol or exporter, or that cannot
     be read.
     """
 
     def __init__(self) -> None:
-        require("opentelemetry.sdk", "opentelemetry.exporter.otlp.proto.common")
-        import httpx
+        require("opentelemetry.sdk", "opentelemetry.exporter.otlp.proto.http")
+        from opentelemetry.exporter.otlp.proto.http.trace_exporter import OTLPSpanExporter
         from opentelemetry.sdk.resources import Resource
         from opentelemetry.sdk.trace import TracerProvider
         from opentelemetry.sdk.trace.export import BatchSpanProcessor
 
-        for name, wanted, known in _KNOWN:
-            if os.environ.get(name, "").strip() not in ("", *known):
-                raise InputError(f"{name} must be {wanted} or not set, got {os.environ[name]!r}", field="trace")
-        parts = urlsplit(_endpoint())
-        self.address = f"{parts.scheme}://{parts.netloc.rpartition('@')[2]}{parts.path}"  # which shows no key
-        self._url, self._is_broken = parts.geturl(), False
-        self._zips = _variable("COMPRESSION") == "gzip"
-        zipped = {"Content-Encoding": "gzip"} if self._zips else {}
-        self._client = httpx.Client(
-            headers={**_headers(), "Content-Type": "application/x-protobuf", **zipped},
-            timeout=_timeout_s(),
-            verify=_certificates(),
-            limits=httpx.Limits(max_keepalive_connections=0),  # of one that is kept it would be learned too late
-        )
+        for quiet in ("opentelemetry.exporter", "opentelemetry.util"):  # their lines show headers and addresses
+            logging.getLogger(quiet).setLevel(logging.CRITICAL)
+        _check_variables()
+        self._is_broken = False
         named = os.environ.get("OTEL_SERVICE_NAME") or "service.name=" in os.environ.get("OTEL_RESOURCE_ATTRIBUTES", "")
         resource = Resource.create({} if named else {"service.name": "eirene"})
         self.provider: TracerProvider = TracerProvider(resource=resource, shutdown_on_exit=False)
-        self.provider.add_span_processor(BatchSpanProcessor(self))  # type: ignore[arg-type]  # by its two methods
-
-    def export(self, spans: Sequence[ReadableSpan]) -> SpanExportResult:
-        """Sends some, in one attempt; called in a thread of the provider's."""
-        import httpx
-        from opentelemetry.exporter.otlp.proto.common.trace_encoder import encode_spans
-        from opentelemetry.sdk.trace.export import SpanExportResult
-
-        data: bytes = encode_spans(spans).SerializeToString()
-        try:
-            reply = self._client.post(self._url, content=gzip.compress(data) if self._zips else data)
-        except httpx.HTTPError as error:
-            return self._lost(f"{self.address} does not take them ({type(error).__name__})")
-        if reply.is_success:
-            return SpanExportResult.SUCCESS
-        more = ", a redirect, which is not followed" if reply.is_redirect else ""
-        return self._lost(f"{self.address} does not take them (HTTP {reply.status_code}{more})")
-
-    def shutdown(self) -> None:
-        """Closes the connection."""
-        self._client.close()
+        exporter = OTLPSpanExporter(session=_one_attempt(self._lost))
+        self.provider.add_span_processor(BatchSpanProcessor(exporter))
 
     def flush(self) -> None:
         """Sends what there is, for a process that may be ended at any time; once something was lost, no more."""
@@ -107,15 +69,13 @@ class SpanExport:
         sending.start()
         sending.join(_LAST_S)
         if sending.is_alive():
-            self._lost(f"{self.address} does not take them in time")
+            self._lost("in time")
 
-    def _lost(self, why: str) -> SpanExportResult:
-        from opentelemetry.sdk.trace.export import SpanExportResult
-
+    def _lost(self, why: str) -> None:
         if not self._is_broken:  # said once
             self._is_broken = True
-            logger.warning("spans are lost: %s; the run goes on without them", why)
-        return SpanExportResult.FAILURE
+            said = "spans are lost: %s does not take them %s; the run goes on without them"
+            logger.warning(said, _address(), why)
 
 
 @contextmanager
@@ -154,58 +114,74 @@ class WorkerSpans:
             self._export.flush()
 
 
-def _variable(name: str) -> str:
-    return os.environ.get(f"{_VARIABLE}TRACES_{name}") or os.environ.get(f"{_VARIABLE}{name}") or ""
+def _one_attempt(lost: Callable[[str], object]) -> requests.Session:
+    """A session that follows no redirect, and tells why a request failed; what it raises then is not tried again."""
+    import requests
+
+    class OneAttempt(requests.Session):
+        def request(self, *values: Any, **options: Any) -> requests.Response:
+            try:
+                reply = super().request(*values, **{**options, "allow_redirects": False})
+                more = ", a redirect, which is not followed" if 300 <= reply.status_code < 400 else ""
+                why = "" if 200 <= reply.status_code < 300 else f"HTTP {reply.status_code}{more}"
+            except (OSError, ValueError) as error:  # the kind of fault alone: its message may show a key
+                why = type(error).__name__
+            if why:
+                lost(f"({why})")
+                raise RuntimeError(why)
+            return reply
+
+    session = OneAttempt()
+    session.headers["Connection"] = "close"  # of one that is kept it would be learned too late
+    return session
 
 
-def _timeout_s() -> float:
-    text = _variable("TIMEOUT") or "10"
-    try:
-        found = float(text)
-    except ValueError:
-        found = math.nan
-    if not 0 < found < math.inf:
-        raise InputError(f"{_VARIABLE}TIMEOUT must be a number of seconds above 0, got {text!r}", field="trace")
-    return found
+def _address() -> str:
+    """Where spans go, without what an address may hold of keys."""
+    parts = urlsplit(_variable("ENDPOINT")[1] or "http://localhost:4318")
+    path = parts.path if _variable("ENDPOINT")[0].endswith("TRACES_ENDPOINT") else parts.path.rstrip("/") + "/v1/traces"
+    return f"{parts.scheme}://{parts.netloc.rpartition('@')[2]}{path}"
 
 
-def _endpoint() -> str:
-    """The address that spans go to. Raises `InputError` for what is none, and does not show it: it may hold a key."""
-    own, base = os.environ.get(f"{_VARIABLE}TRACES_ENDPOINT"), os.environ.get(f"{_VARIABLE}ENDPOINT")
-    name = f"{_VARIABLE}TRACES_ENDPOINT" if own else f"{_VARIABLE}ENDPOINT"
-    text = own or (base or "http://localhost:4318").rstrip("/") + "/v1/traces"
+def _variable(name: str) -> tuple[str, str]:
+    """The name and the value of the variable that counts, of the two for a setting."""
+    own, usual = f"OTEL_EXPORTER_OTLP_TRACES_{name}", f"OTEL_EXPORTER_OTLP_{name}"
+    found = own if os.environ.get(own) else usual
+    return found, os.environ.get(found, "").strip()
+
+
+def _check_variables() -> None:
+    """Raises `InputError` for a variable that cannot be read, and does not show one that may hold a key."""
+    if os.environ.get("OTEL_TRACES_EXPORTER", "").strip() not in ("", "otlp"):
+        raise InputError("OTEL_TRACES_EXPORTER must be otlp or not set", field="trace")
+    for setting, (wanted, fits) in _WANTED.items():
+        name, value = _variable(setting)
+        if value and not fits(value):
+            got = "" if setting in ("ENDPOINT", "HEADERS") else f", got {value!r}"
+            raise InputError(f"{name} must be {wanted} or not set{got}", field="trace")
+
+
+def _is_address(text: str) -> bool:
     try:
         parts = urlsplit(text)
-        is_address = parts.scheme in ("http", "https") and bool(parts.hostname) and parts.port != 0
+        return parts.scheme in ("http", "https") and bool(parts.hostname) and parts.port != 0
     except ValueError:  # of half a bracket, or a port that is no number
-        is_address = False
-    if not is_address:
-        raise InputError(f"{name} must be an address such as http://HOST:4318", field="trace")
-    return text
+        return False
 
 
-def _headers() -> dict[str, str]:
-    """The headers that are sent along. Raises `InputError` for what cannot be read, and does not show it."""
-    name = f"{_VARIABLE}TRACES_HEADERS" if os.environ.get(f"{_VARIABLE}TRACES_HEADERS") else f"{_VARIABLE}HEADERS"
-    found = {}
-    for part in filter(str.strip, os.environ.get(name, "").split(",")):
-        key, is_pair, value = (piece.strip() for piece in part.partition("="))
-        if not is_pair or not key.isascii() or not value.isascii() or not part.isprintable() or " " in key:
-            wanted = "NAME=VALUE,NAME=VALUE with values as in URLs (%20 for a space)"
-            raise InputError(f"{name} must be {wanted}", field="trace")
-        found[unquote(key)] = unquote(value)
-    return found
+def _are_headers(text: str) -> bool:
+    from opentelemetry.util.re import parse_env_headers
+
+    return all(parse_env_headers(part, liberal=True) for part in text.split(",") if part.strip())
 
 
-def _certificates() -> ssl.SSLContext | bool:
-    """The certificates that the variables name, else the usual ones. Raises `InputError` for what cannot be read."""
-    own, key = _variable("CLIENT_CERTIFICATE"), _variable("CLIENT_KEY")
-    if not own and not _variable("CERTIFICATE"):
-        return True
-    try:
-        context = ssl.create_default_context(cafile=_variable("CERTIFICATE") or None)
-        if own:
-            context.load_cert_chain(own, key or None)
-    except OSError as error:  # no such file, or no certificate in it: both are errors of ssl's, which is one of these
-        raise InputError(f"a certificate that {_VARIABLE}* name cannot be read: {error}", field="trace") from None
-    return context
+_WANTED: dict[str, tuple[str, Callable[[str], object]]] = {
+    "PROTOCOL": ("http/protobuf", re.compile("http/protobuf").fullmatch),
+    "COMPRESSION": ("gzip, deflate, none", re.compile("gzip|deflate|none").fullmatch),
+    "TIMEOUT": ("a number of seconds above 0", re.compile(r"(?=.*[1-9])\d+(\.\d+)?").fullmatch),
+    "ENDPOINT": ("an address such as http://HOST:4318", _is_address),
+    "HEADERS": ("NAME=VALUE,NAME=VALUE with values as in URLs (%20 for a space)", _are_headers),
+    "CERTIFICATE": ("the path of a file", os.path.isfile),
+    "CLIENT_CERTIFICATE": ("the path of a file", os.path.isfile),
+    "CLIENT_KEY": ("the path of a file", os.path.isfile),
+}
