@@ -78,7 +78,8 @@ def table(
     title: str, columns: Sequence[str], rows: Iterable[Sequence[str]], *, heading: str = "##", said: str = ""
 ) -> str:
     """A Markdown table under its title; the last cell of each row is the settings that made it."""
-    return "\n\n".join(part for part in (f"{heading} {title}", said, markdown_table(columns, rows)) if part)
+    text = markdown_table(columns, ([*row[:-1], f"`{row[-1]}`"] for row in rows))
+    return "\n\n".join(part for part in (f"{heading} {title}", said, text) if part)
 
 
 def _preface(summary: Json) -> str:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from decimal import ROUND_CEILING, ROUND_FLOOR, ROUND_HALF_EVEN, Decimal
 from typing import Any
 
 from markupsafe import Markup
@@ -22,13 +23,12 @@ _STYLES = {"better": "green", "worse": "red"}
 class RowGroup:
     """Lines of a table under a name of their own; no name where the table has one group. Row headers come first.
 
-    `muted` lines are for information: without colours of good and bad. `settings` say what made each line.
+    `muted` lines are for information: without colours of good and bad.
     """
 
     name: str
     rows: Sequence[Sequence[Cell]]
     muted: bool = False
-    settings: Sequence[str] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -41,20 +41,15 @@ class HtmlTable:
     first_number: int = 1
 
     @property
-    def lines(self) -> list[tuple[str, Sequence[Cell], str]]:
-        """(name of the group, cells, settings) of each row."""
-        return [
-            (group.name, row, group.settings[n] if group.settings else "")
-            for group in self.groups
-            for n, row in enumerate(group.rows)
-        ]
+    def lines(self) -> list[tuple[str, Sequence[Cell]]]:
+        """(name of the group, cells) of each row."""
+        return [(group.name, row) for group in self.groups for row in group.rows]
 
     def markdown(self) -> str:
-        """The table with the group's name and the settings in columns of their own; "" where it has no row."""
+        """The table with the group's name in a column of its own; "" where it has no row."""
         named = any(group.name for group in self.groups)
-        rows = [[*([name] if named else []), *(_text(cell) for cell in row), of] for name, row, of in self.lines]
-        of_group = [""] if named else []
-        text = markdown_table([*of_group, *self.columns, "signature"], rows)
+        rows = [[*([name] if named else []), *(_text(cell) for cell in row)] for name, row in self.lines]
+        text = markdown_table([*([""] if named else []), *self.columns], rows)
         return f"{self.caption}\n\n{text}" if rows else ""
 
     def terminal(self, columns: int) -> Table:
@@ -62,7 +57,7 @@ class HtmlTable:
         named = any(group.name for group in self.groups)
         table = simple_table(*([""] if named else []), *self.columns[:columns], numbers_from=1 + named)
         last = ""
-        for name, row, _ in self.lines:
+        for name, row in self.lines:
             shown = [visible(_text(cell)).split(" [")[0] for cell in row[:columns]]
             table.add_row(*([visible(name) if name != last else ""] if named else []), *shown)
             last = name
@@ -82,10 +77,9 @@ def simple_table(*columns: str, numbers_from: int) -> Table:
 
 
 def markdown_table(columns: Sequence[str], rows: Iterable[Sequence[str]]) -> str:
-    """A Markdown table; the last cell of each row is the settings that made it."""
+    """A Markdown table."""
     lines = ["| " + " | ".join(columns) + " |", "|" + " --- |" * len(columns)]
-    lines += ["| " + " | ".join([*map(cell, row[:-1]), f"`{cell(row[-1])}`"]) + " |" for row in rows]
-    return "\n".join(lines)
+    return "\n".join([*lines, *("| " + " | ".join(map(cell, row)) + " |" for row in rows)])
 
 
 def cell(text: str) -> str:
@@ -100,17 +94,24 @@ def figure(value: Json, digits: int = 3, *, signed: bool = False) -> str:
     shown = rounded(value["value"], digits, signed=signed)
     if value.get("low") is None:
         return shown + (" (one item)" if value.get("clusters") == 1 else "")
-    low, high = (rounded(value[end], digits, signed=signed) for end in ("low", "high"))
-    return f"{shown} [{low}, {high}]"
+    return f"{shown} {ends(value, digits, signed=signed)}"
 
 
-def rounded(value: float, digits: int, *, signed: bool = False) -> str:
+def ends(value: Json, digits: int, *, signed: bool = False) -> str:
+    """The interval of a figure in brackets, rounded outwards: no narrower than it is."""
+    low = rounded(value["low"], digits, ROUND_FLOOR, signed=signed)
+    high = rounded(value["high"], digits, ROUND_CEILING, signed=signed)
+    return f"[{low}, {high}]"
+
+
+def rounded(value: float, digits: int, how: str = ROUND_HALF_EVEN, *, signed: bool = False) -> str:
     """With a sign where one is wanted. What would round to zero has up to two decimals more: an interval that ends
     near 0 must show on which side; what is 0 by then has no sign."""
+    exact = Decimal(repr(round(value, 9)))
     for shown in (digits, digits + 1, digits + 2):
-        near = round(value, shown)
+        near = exact.quantize(Decimal(1).scaleb(-shown), how)
         if near:
-            return f"{near:{'+' if signed else ''}.{shown}f}"
+            return f"{near:{'+' if signed else ''}f}"
     return f"{0:.{digits}f}"
 
 

@@ -10,8 +10,8 @@ import numpy as np
 
 from eirene.agent.experiments.compare import CompareRow
 from eirene.agent.experiments.compare_summary import errors_by_row, summarise
-from eirene.core.records import Item, Mode, Record
-from eirene.core.scores import Scores
+from eirene.core.records import BeforeAfter, Item, Mode, Record
+from eirene.core.scores import Scores, Unscored
 from eirene.views.comparison.page import ItemMeasure, render_comparison_page
 from tests.views.records import ITEM, record
 
@@ -50,6 +50,25 @@ def _row(i: int, mode: Mode, status: str, coverage: tuple[float, float], *, ques
     data["signature"] = f"mode:{mode}|seed:0|v:1"
     own = Record.model_validate(data)
     return CompareRow(id=own.id, mode=mode, seed=0, hash="-", given="perspectives", record=own)
+
+
+def random_rows(rng: np.random.Generator) -> list[CompareRow]:
+    """A table of three or four modes with any means and gaps; where a score is missing may hang on how good it is."""
+    modes: Sequence[Mode] = ("improve", "generic", "fine-grained", "edit")[: rng.integers(3, 5)]
+    means, spread, gaps = rng.random(len(modes)) * rng.choice([0.05, 0.6]), rng.random(), rng.random() * 0.3
+    record, found = _of_status("accepted"), []
+    for i in range(rng.integers(4, 30)):
+        shared = rng.random() * 0.5
+        for mode, mean in zip(modes, means, strict=True):
+            errors = np.clip(shared + mean + spread * rng.normal(0, 0.2, size=2), 0, 1)
+            kept = [float(e) if rng.random() > gaps * (0.5 + e) else Unscored(unscored="none") for e in errors]
+            scores = {"rule": Scores(hallucination=kept[0], coverage=kept[1])}
+            own = record.model_copy(
+                update={"id": f"i{i}", "mode": mode, "scores": BeforeAfter(original=scores, final=scores)}
+            )
+            found.append(CompareRow.model_construct(id=own.id, mode=mode, seed=0, hash="-", given="perspectives",
+                                                    record=own))  # fmt: skip
+    return found
 
 
 def page_of(rows: Sequence[CompareRow], *, title: str = "Comparison on zoos.jsonl") -> str:

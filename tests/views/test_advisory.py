@@ -75,7 +75,7 @@ def compared() -> dict[str, Any]:
                 adviser = {"adviser": scored(0.1), **own.scores.original}
                 own = own.model_copy(update={"scores": BeforeAfter(original=adviser, final=adviser)})
             rows.append(CompareRow(id=f"i{n}", mode=mode, seed=0, hash="h", given="perspectives", record=own))  # type: ignore[arg-type]  # a mode
-    return summarise(rows, draws=50)
+    return summarise(rows, draws=300)
 
 
 def test_in_a_comparison_they_are_labelled_last_and_muted() -> None:
@@ -92,7 +92,7 @@ def test_in_a_comparison_they_are_labelled_last_and_muted() -> None:
         assert folded[name][0].title == "Advisory scores: shown, and decide nothing"
         assert all(group.muted for group in folded[name][0].tables[0].groups)
     (line,) = [row for row in folded["differences"][0].tables[0].groups[0].rows if row[0] == "coverage error (adviser)"]
-    assert line[2] == '<span class="worse">worse</span>'
+    assert line[3] == '<span class="worse">worse</span>'
 
 
 def test_a_difference_that_decides_nothing_is_not_coloured_on_a_terminal() -> None:

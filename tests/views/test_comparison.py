@@ -1,4 +1,4 @@
-"""What is shown of a comparison: every line signed, what is undefined named."""
+"""What is shown of a comparison: its settings once, what is undefined named."""
 
 from __future__ import annotations
 
@@ -27,32 +27,33 @@ def summary(*, change: Any = None, difference: Any = None) -> dict[str, Any]:
         "per_accepted": {"unscored": "nothing was accepted"},
     }  # fmt: skip
     line = {"measure": "rouge.coverage", "label": "rouge: coverage", "kind": "score",
-            "lower_is_better": True, "difference": difference or ABOUT, "unscored": 1,
+            "lower_is_better": True, "difference": difference or ABOUT, "unscored": 1, "p_holm": 0.02,
             "verdict": "better" if difference is None else None}  # fmt: skip
-    test = {"measure": "accepted", "label": "accepted", "n": 0, "unscored": 8, "only_a": 0, "only_b": 0, "ties": 0,
-            "unscored_why": "no row is scored in both"}  # fmt: skip
-    pair = {"a": "generic", "b": "improve", "rows": 8, "differences": [line], "tests": [test]}
+    pair = {"a": "generic", "b": "improve", "rows": 8, "differences": [line]}
     return {
         "items": 8, "rows": 16, "seeds": [0], "modes": ["improve", "generic"], "judge": None, "judge_usage": None,
+        "primary": {"measure": "rouge.coverage", "label": "rouge: coverage"},
         "signatures": {"improve": "mode:improve|seed:0|v:1", "generic": "mode:generic|seed:0|v:1"},
         "statistics": "bootstrap:10|v:1", "per_mode": {"improve": mode, "generic": mode}, "pairs": [pair],
     }  # fmt: skip
 
 
-def test_a_table_line_ends_with_its_signature_and_names_what_is_undefined() -> None:
+def test_a_table_names_what_is_undefined_and_the_settings_stand_once() -> None:
     text = comparison_table(summary(difference=NONE))
     assert "| coverage error (rouge) | improve | -0.200 [-0.300, -0.100]" in text
-    assert "| 0 before, 2 after | `mode:improve\\|seed:0\\|v:1` |" in text
-    assert "| coverage error (rouge) | no row is scored in both |  | 0 | 1 | " in text
+    assert "| 0 before, 2 after |\n" in text
+    assert "| coverage error (rouge) | no row is scored in both | 0.02 |  | 0 | 1 |\n" in text
+    assert text.count("seed:0") == 1 and text.endswith("All figures: `mode:improve/generic|seed:0|bootstrap:10|v:1`\n")
     assert "No judge was named" in text
     assert (
-        "| generic minus improve | coverage error (rouge) | -0.200 [-0.300, -0.100] | better | 8 | 1 | "
-        "`mode:generic-improve\\|seed:0\\|bootstrap:10\\|v:1` |" in comparison_table(summary())
+        "| generic minus improve | coverage error (rouge) | -0.200 [-0.300, -0.100] | 0.02 | better | 8 | 1 |\n"
+        in comparison_table(summary())
     )
 
 
 def test_a_figure_is_a_number_with_its_interval_or_a_reason() -> None:
     assert figure({"value": 0.5, "low": 0.25, "high": 1.0, "n": 2}, 2) == "0.50 [0.25, 1.00]"
+    assert figure({"value": 0.123, "low": -0.0004, "high": 0.187}, 2, signed=True) == "+0.12 [-0.01, +0.19]"
     assert figure(NONE) == "no row is scored in both"
     assert figure({"value": 0.5, "n": 3, "clusters": 1}) == "0.500 (one item)"
 
@@ -85,7 +86,7 @@ def test_a_terminal_of_80_columns_shows_the_gist() -> None:
     assert max(map(len, text.splitlines())) <= 80
     assert re.search(r"coverage error \(rouge\) +improve +-0\.200 +-0\.200 +-0\.200\n +generic", text)
     assert "better  coverage error (rouge) -0.200 [-0.300, -0.100]" in text
-    assert text.startswith("generic beats improve: coverage error (rouge) lower by 0.20 [0.10, 0.30].\n")
+    assert text.startswith("By coverage error (rouge): generic beats improve by 0.20 [0.10, 0.30], p = 0.02.\n")
 
 
 def test_what_is_zero_in_every_mode_has_no_column_and_no_row() -> None:

@@ -194,6 +194,8 @@ async def acompare(
     made otherwise or that another run holds, `AuthError` and `QuotaError` from the models.
     """
     plan.check(items)
+    if parts.backend == "embedded":
+        _warn_of_idle(plan.modes, items)
     folder = make_folder(out)
     parts = replace(parts, detectors=tuple(cached(d) for d in parts.detectors))
     jobs = plan.jobs(items, parts)
@@ -224,6 +226,15 @@ async def acompare(
 _JUDGED = RowKind(
     model=JudgedText, name="judgements of a comparison", is_failed=lambda judged: judged.failed, place="folder"
 )
+
+
+def _warn_of_idle(modes: Sequence[Mode], items: Sequence[Item]) -> None:
+    """Says before the work in which modes the embedded refiner is told nothing that it could do (see there)."""
+    has_sides = any(item.perspectives for item in items)
+    idle = [mode for mode in modes if mode == "improve" or (mode == "generic" and not has_sides)]
+    if idle:
+        what = f"hardly anything in mode {' and '.join(idle)}" + ("" if has_sides else " without given arguments")
+        logger.warning("the embedded backend rewrites %s: leave them out (--modes) or name a model (--backend)", what)
 
 
 async def _row(job: _Job, parts: Parts) -> CompareRow:

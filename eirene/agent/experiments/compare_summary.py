@@ -14,8 +14,8 @@ import numpy as np
 
 from eirene._version import __version__
 from eirene.agent.experiments.compare import CompareRow, JudgedText
-from eirene.core.records import STATUSES, VOTED_MODES, WITHOUT_FAULT, Status
-from eirene.core.scores import number
+from eirene.core.records import STATUSES, WITHOUT_FAULT, Status
+from eirene.core.scores import Scores, number
 from eirene.core.usage import Usage
 from eirene.eval.detectors.judge import Judgement
 from eirene.eval.metrics.bootstrap import (
@@ -26,8 +26,8 @@ from eirene.eval.metrics.bootstrap import (
     Resamples,
     error_correction,
     holm,
-    mcnemar,
     paired_differences,
+    sign_flip_p,
 )
 
 Json = dict[str, Any]
@@ -37,6 +37,8 @@ Judgements = Mapping[tuple[str, str], JudgedText]
 ERRORS = ("hallucination", "coverage")
 FEWEST_ITEMS = 6
 """Nothing is called better or worse on fewer: of five that all agree, a sign test says p = 0.06."""
+LEAST = 0.001
+"""Nearer to 0 no end of an interval shows its side: figures have three decimals, and intervals are rounded outwards."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -82,7 +84,7 @@ def detector_measures(rows: Sequence[CompareRow]) -> list[Measure]:
             for name, scores in side.items():
                 given = found.setdefault(name, dict.fromkeys(ERRORS, False))
                 for error in ERRORS:
-                    given[error] |= number(getattr(scores, error)) is not None
+                    given[error] |= _error(row, scores, error) is not None
     advisory = {name for row in rows for name in row.record.advisory}
     return [
         Measure(f"{name}.{error}", f"{name}: {error}{said}", "score", _score(name, error), advisory=bool(said))
@@ -98,9 +100,14 @@ def _score(detector: str, error: str) -> Callable[[CompareRow, Side], float | No
         scores = row.record.scores.original if side == "before" else row.record.scores.final
         if row.record.status == "failed" or detector not in scores:
             return None
-        return number(getattr(scores[detector], error))
+        return _error(row, scores[detector], error)
 
     return read
+
+
+def _error(row: CompareRow, scores: Scores, error: str) -> float | None:
+    """An error of an answer. An answer need not say what all passages say: that they are not covered is none."""
+    return None if error == "coverage" and row.given == "context" else number(getattr(scores, error))
 
 
 def judge_measures(judgements: Judgements) -> tuple[Measure, Measure]:
@@ -149,8 +156,10 @@ def summarise(
     """All figures of a comparison.
 
     Per mode: statuses, scores before and after, the judge's errors, what became of them, and the price. Per pair of
-    modes: differences on the rows that both have, with percentile intervals over items (a row for each seed is one
-    cluster), McNemar's exact tests, and Holm's correction over all tests. What is undefined is named, never a number.
+    modes: differences on the rows that all modes have, so that three modes cannot beat each other in a circle, with
+    percentile intervals over items (a row for each seed is one cluster) and randomization tests. One measure is the
+    primary one, named by what was given before any difference is looked at; Holm's correction is over its pairs, and
+    apart over all other tests. What is undefined is named, never a number.
     """
     known = {} if judgements is None else judgements
     resamples = Resamples(draws=draws, seed=seed)
@@ -158,9 +167,9 @@ def summarise(
     for row in rows:
         groups.setdefault(row.mode, []).append(row)
     seeds = sorted({row.seed for row in rows})
-    # The later mode minus the earlier: those that are told more are named last.
-    pairs = [_pair(groups[b], groups[a], known, resamples) for a, b in combinations(groups, 2)]
-    _correct(pairs)
+    pairs = _pairs(groups, known, resamples)
+    primary = _primary(groups, known)
+    _conclude(pairs, primary)
     judged = {text.key: text.usage for text in known.values()}.values()
     return {
         "items": len({row.id for row in rows}),
@@ -169,8 +178,9 @@ def summarise(
         "modes": list(groups),
         "judge": judge,
         "judge_usage": _total(judged) if judge else None,
+        "primary": primary,
         "signatures": {mode: _signature(group, seeds) for mode, group in groups.items()},
-        "statistics": f"bootstrap:{draws}/{LEVEL:g}/items|tests:mcnemar-exact/holm|stat-seed:{seed}|v:{__version__}",
+        "statistics": f"bootstrap:{draws}/{LEVEL:g}/items|tests:sign-flip/holm|stat-seed:{seed}|v:{__version__}",
         "per_mode": {m: _mode(group, known, resamples, has_judge=judge is not None) for m, group in groups.items()},
         "pairs": pairs,
     }
@@ -181,6 +191,9 @@ def _mode(rows: Sequence[CompareRow], judgements: Judgements, resamples: Resampl
     return {
         "rows": len(rows),
         "status": {s: sum(row.record.status == s for row in rows) for s in STATUSES},
+        "rewritten": sum(
+            any(r.candidate not in (None, row.record.original) for r in row.record.rounds) for row in rows
+        ),
         "outcomes": _means_of(rows, OUTCOMES, resamples),
         "scores": _before_after(rows, detector_measures(rows), resamples),
         "judged": _judged(rows, judgements, resamples) if has_judge else {"unscored": "no judge was named (--judge)"},
@@ -247,18 +260,32 @@ def _per_accepted(total: Json, accepted: int) -> Json:
     return {**shares, "cost_usd": {"unscored": "the price is unknown"} if cost is None else cost / accepted}
 
 
-def _pair(a: list[CompareRow], b: list[CompareRow], judgements: Judgements, resamples: Resamples) -> Json:
-    """Mode a minus mode b, on the rows (item, seed) that both have."""
-    mine, theirs = {row.pair: row for row in a}, {row.pair: row for row in b}
-    common = [pair for pair in mine if pair in theirs]
-    left, right = [mine[p] for p in common], [theirs[p] for p in common]
+def _pairs(groups: Mapping[str, list[CompareRow]], judgements: Judgements, resamples: Resamples) -> list[Json]:
+    """Each mode minus each one before it, measure by measure on the rows (item, seed) that all modes have.
+
+    The later minus the earlier: those that are told more are named last. A mode in which a measure is nowhere scored
+    takes no row from the others.
+    """
+    by_pair = {mode: {row.pair: row for row in rows} for mode, rows in groups.items()}
+    common = [pair for pair in next(iter(by_pair.values()), ()) if all(pair in rows for rows in by_pair.values())]
+    rows = {mode: [found[pair] for pair in common] for mode, found in by_pair.items()}
     judged = judge_measures(judgements) if judgements else ()
-    measures = [*OUTCOMES, *detector_measures([*left, *right]), *judged, *SPENT]
-    columns = _comparable(left, measures), _comparable(right, measures)
-    items = [row.id for row in left]
-    has_vote = not VOTED_MODES.isdisjoint((a[0].mode, b[0].mode))
-    found = paired_differences(*columns, items, resamples)
-    differences = [
+    measures = [*OUTCOMES, *detector_measures([r for found in rows.values() for r in found]), *judged, *SPENT]
+    tables = {mode: _comparable(found, measures) for mode, found in rows.items()}
+    missing = [np.isnan(table) & ~np.isnan(table).all(axis=0) for table in tables.values()]
+    for table in tables.values():
+        table[np.any(missing, axis=0)] = np.nan
+    items = [item for item, _ in common]
+    return [
+        {"a": a, "b": b, "rows": len(common), "differences": _lines(measures, tables[a], tables[b], items, resamples)}
+        for b, a in combinations(groups, 2)
+    ]
+
+
+def _lines(measures: Sequence[Measure], a: Array, b: Array, items: Sequence[str], resamples: Resamples) -> list[Json]:
+    found = paired_differences(a, b, items, resamples)
+    tests = sign_flip_p(a, b, items, resamples)
+    return [
         {
             "measure": m.name,
             "label": m.label,
@@ -266,19 +293,11 @@ def _pair(a: list[CompareRow], b: list[CompareRow], judgements: Judgements, resa
             "lower_is_better": m.lower_is_better,
             "advisory": m.advisory,
             "difference": estimate.to_json(),
-            "verdict": _verdict(estimate, m.lower_is_better),
-            "unscored": len(common) - estimate.n,
+            "unscored": len(items) - estimate.n,
+            **({"p": p} if m.lower_is_better and m.kind != "price" and estimate.n else {}),
         }
-        for m, estimate in zip(measures, found, strict=True)
+        for m, estimate, p in zip(measures, found, tests, strict=True)
     ]
-    return {
-        "a": a[0].mode,
-        "b": b[0].mode,
-        "rows": len(common),
-        "differences": differences,
-        # Only a vote can find no fault: between other modes there is nothing to test.
-        "tests": _tests(measures, columns, items, of=("accepted", "error", *["without_fault"] * has_vote)),
-    }
 
 
 def _comparable(rows: Sequence[CompareRow], measures: Sequence[Measure]) -> Array:
@@ -289,38 +308,50 @@ def _comparable(rows: Sequence[CompareRow], measures: Sequence[Measure]) -> Arra
     return table
 
 
-def _verdict(difference: Estimate, lower_is_better: bool | None) -> str | None:
-    """What the first mode is beyond its interval: `better` or `worse`; else `open`; None where neither can be."""
-    if lower_is_better is None or difference.value is None:
-        return None
-    low, high, items = difference.low, difference.high, difference.clusters or 0
-    if low is None or high is None or items < FEWEST_ITEMS or low <= 0 <= high:
+def _primary(groups: Mapping[str, list[CompareRow]], judgements: Judgements) -> Json | None:
+    """The measure that the verdict is about: the judge's errors; else an error of the first detector that decides.
+
+    Of arguments of sides that is how far they are said, of anything else how far the answer is supported. One that
+    less than half as many rows have comes after the others. None where no two modes share one.
+    """
+    judged = judge_measures(judgements)[:1] if judgements else ()
+    found = [*judged, *detector_measures([row for rows in groups.values() for row in rows])]
+    measures = [measure for measure in found if not measure.advisory]
+    there = [~np.isnan(_comparable(rows, measures)) for rows in groups.values()]
+    n = np.sum([table.sum(axis=0) for table in there], axis=0)
+    modes = np.sum([table.any(axis=0) for table in there], axis=0)
+    order = list(dict.fromkeys(measure.name.rpartition(".")[0] for measure in measures))
+
+    def rank(i: int) -> tuple[bool, bool, int, bool]:
+        detector, _, error = measures[i].name.rpartition(".")
+        return 2 * n[i] < max(n), measures[i].kind == "score", order.index(detector), error != "coverage"
+
+    best = min((i for i in range(len(measures)) if modes[i] >= min(2, len(groups))), key=rank, default=None)
+    return None if best is None else {"measure": measures[best].name, "label": measures[best].label}
+
+
+def _conclude(pairs: Sequence[Json], primary: Json | None) -> None:
+    """Adds Holm's adjusted p-value to every test and what the first mode is by it: `better`, `worse` or `open`.
+
+    The primary measure's tests are a family of their own, and all others one. None where neither mode can be better.
+    """
+    lines = [d for pair in pairs for d in pair["differences"]]
+    for of_primary in (True, False):
+        named = None if primary is None else primary["measure"]
+        tests = [d for d in lines if "p" in d and (d["measure"] == named) == of_primary]
+        for test, adjusted in zip(tests, holm([test["p"] for test in tests]), strict=True):
+            test["p_holm"] = adjusted
+    for d in lines:
+        d["verdict"] = _verdict(d) if "p" in d else None
+
+
+def _verdict(found: Json) -> str:
+    """`better` or `worse` where the test says so and the interval, rounded outwards, leaves out 0; else `open`."""
+    difference = found["difference"]
+    low, high = difference.get("low"), difference.get("high")
+    if low is None or difference["clusters"] < FEWEST_ITEMS or found["p_holm"] > 1 - LEVEL:
         return "open"
-    return "better" if (high < 0) == lower_is_better else "worse"
-
-
-def _tests(
-    measures: Sequence[Measure], columns: tuple[Array, Array], items: Sequence[str], *, of: Sequence[str]
-) -> list[Json]:
-    """McNemar's test on the measures named, which are a yes or no."""
-    found = []
-    for i, measure in enumerate(measures):
-        if measure.name not in of:
-            continue
-        a, b = columns[0][:, i], columns[1][:, i]
-        n = int((~np.isnan(a - b)).sum())
-        test = mcnemar(a, b, items)
-        outcome: Json = {"measure": measure.name, "label": measure.label, "n": n, "unscored": len(items) - n}
-        outcome |= {"only_a": test.only_a, "only_b": test.only_b, "ties": test.ties}
-        found.append({**outcome, "p": test.p} if n else {**outcome, "unscored_why": "no row is scored in both"})
-    return found
-
-
-def _correct(pairs: Sequence[Json]) -> None:
-    """Adds Holm's adjusted p-value to every test; the family is all tests of the comparison."""
-    tests = [test for pair in pairs for test in pair["tests"] if "p" in test]
-    for test, adjusted in zip(tests, holm([test["p"] for test in tests]), strict=True):
-        test["p_holm"] = adjusted
+    return "better" if high <= -LEAST else "worse" if low >= LEAST else "open"
 
 
 def _signature(rows: Sequence[CompareRow], seeds: Sequence[int]) -> str:

@@ -3,7 +3,7 @@
 Rows of the data are drawn with replacement; how often each was drawn are its weights. A metric that takes weights
 needs no loop over resamples, and metrics that are given together share their resamples.
 
-Paired comparisons: differences with bootstrap intervals, McNemar's exact test, corrections for many tests.
+Paired comparisons: differences with bootstrap intervals, exact and randomization tests, corrections for many tests.
 
 Everything is a function of rows. A value that is not there is NaN in an array and is left out together with its
 partner: two ways of working are compared on the rows that both of them have, and on no others.
@@ -136,16 +136,6 @@ def ratio(above: Array, below: Array) -> Array:
     return found
 
 
-@dataclass(frozen=True, slots=True)
-class Mcnemar:
-    """McNemar's exact test, two-sided. `only_a`, `only_b`: clusters in which that one alone, or more often, did."""
-
-    only_a: int
-    only_b: int
-    ties: int
-    p: float
-
-
 def clusters_of(labels: Sequence[Hashable]) -> tuple[int, Ints]:
     """How many distinct labels there are, and for each row the number of its own, by first appearance."""
     known: dict[Hashable, int] = {}
@@ -226,18 +216,26 @@ def mcnemar_exact(only_a: int, only_b: int) -> float:
     return min(1.0, 2 * tail / (1 << n)) if n else 1.0
 
 
-def mcnemar(a: Array, b: Array, clusters: Sequence[Hashable]) -> Mcnemar:
-    """McNemar's exact test on paired yes (1) and no (0); rows where one is NaN are left out.
+def sign_flip_p(a: Array, b: Array, clusters: Sequence[Hashable], resamples: Resamples) -> list[float]:
+    """The two-sided p-value of no difference for each column of `a` - `b`: a randomization test over clusters.
 
-    Rows of one cluster are not independent, so that each cluster throws one coin: the side with more successes in it.
-    With one row a cluster that is McNemar's test, with more the exact sign test on clusters.
+    If the two do not differ, a cluster's difference is as likely of either sign: p is the share of sign patterns whose
+    sum is as far from 0. All patterns where they are no more than the draws, else as many at random (Noreen 1989;
+    Dror et al. 2018, section 3.3). Of yes and no with one row a cluster it is McNemar's exact test.
     """
-    there = ~np.isnan(a - b)
-    labels = [label for label, is_there in zip(clusters, there, strict=True) if is_there]
-    count, numbers = clusters_of(labels)
-    lead = cluster_sums((a - b)[there], count, numbers)
-    only_a, only_b = int((lead > 0).sum()), int((lead < 0).sum())
-    return Mcnemar(only_a, only_b, count - only_a - only_b, mcnemar_exact(only_a, only_b))
+    count, numbers = clusters_of(clusters)
+    sums = cluster_sums(np.nan_to_num(a - b), count, numbers)
+    is_all = count < 31 and 1 << count <= resamples.draws
+    patterns = 1 << count if is_all else resamples.draws
+    rng = np.random.default_rng(resamples.seed)
+    least, far = np.abs(sums.sum(axis=0)) * (1 - 1e-9), np.zeros(sums.shape[1])
+    step = max(1, _CHUNK_WEIGHTS // max(1, count))
+    for at in range(0, patterns, step):
+        now = np.arange(at, min(patterns, at + step))
+        bits = now[:, None] >> np.arange(count) & 1 if is_all else rng.integers(0, 2, size=(len(now), count))
+        far += (np.abs((2.0 * bits - 1.0) @ sums) >= least).sum(axis=0)
+    extra = 0 if is_all else 1  # the pattern that was found
+    return [float(p) for p in (far + extra) / (patterns + extra)]
 
 
 def holm(p_values: Sequence[float]) -> list[float]:

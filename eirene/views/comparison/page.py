@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import astuple, dataclass
 from typing import Any
 
 from eirene.core.records import Item, Record
 from eirene.views.comparison.tables import sections
-from eirene.views.comparison.verdict import deciding, lead, measure_name, verdict
+from eirene.views.comparison.verdict import cautions, measure_name, verdict
 from eirene.views.facts import cost
 from eirene.views.faults import STYLES
 from eirene.views.page import compact, page, script_safe
@@ -40,7 +40,7 @@ def render_comparison_page(
     An item's texts are in the page as JSON, a line each, and are read when the item is chosen: thousands of items must
     not take longer to open than ten.
     """
-    modes = list(summary["modes"])
+    modes, lead = list(summary["modes"]), (summary["primary"] or {}).get("label")
     index, details = [], []
     for (name, seed), by_mode in _by_item(records).items():
         first = next(iter(by_mode.values()))
@@ -56,12 +56,12 @@ def render_comparison_page(
         title=title,
         verdict=verdict(summary),
         about=_about(summary),
-        caution=_caution(summary),
+        caution=" ".join(cautions(summary)),
         sections=list(sections(summary)),
         made_with={**summary["signatures"], "statistics": summary["statistics"]},
         modes=modes,
         measures=[measure_name({"label": measure.label}) for measure in measures],
-        lead=next((n for n, measure in enumerate(measures) if measure.label == lead(summary)), 0),
+        lead=next((n for n, measure in enumerate(measures) if measure.label == lead), 0),
         advisory=[measure.advisory for measure in measures],
         seeds=summary["seeds"],
         n_items=len(index),
@@ -119,19 +119,3 @@ def _about(summary: Json) -> str:
     text = f"{items:,} item{'' if items == 1 else 's'}, {len(modes)} mode{'' if len(modes) == 1 else 's'}, "
     text += f"seed{'' if len(seeds) == 1 else 's'} {', '.join(map(str, seeds))}: {summary['rows']:,} rows."
     return text + " Errors lie between 0 and 1; brackets hold 95 % bootstrap intervals over items."
-
-
-def _caution(summary: Json) -> str:
-    """What a reader has to know before believing the verdict."""
-    return " ".join(_cautions(summary))
-
-
-def _cautions(summary: Json) -> Iterator[str]:
-    if not summary["judge"]:
-        yield (
-            "These errors are measured by the detectors that the gate also decides by. A judge (--judge) would be an "
-            "independent measure."
-        )
-    n = deciding(summary)
-    if n > 1:
-        yield f"The verdict looks at {n} intervals; each is at 95 %, without a correction for their number."

@@ -12,7 +12,7 @@ from rich.text import Text
 
 from eirene.core.records import STATUSES
 from eirene.views.comparison.plots import KINDS, ShownInterval, drawn, intervals
-from eirene.views.comparison.verdict import digits_of, measure_name, verdict
+from eirene.views.comparison.verdict import cautions, digits_of, measure_name, verdict
 from eirene.views.facts import visible
 from eirene.views.tables import Cell, HtmlTable, RowGroup, figure, p_value
 
@@ -58,7 +58,18 @@ def comparison_table(summary: Json) -> str:
         parts += [f"## {section.title}", section.note, *(table.markdown() for table in section.tables)]
         for fold in section.folded:
             parts += [f"### {fold.title}", *(table.markdown() for table in fold.tables)]
-    return "\n\n".join(part for part in [*parts, _notes(summary)] if part) + "\n"
+    parts += [_notes(summary), *cautions(summary), f"All figures: `{signature_of(summary)}`"]
+    return "\n\n".join(part for part in parts if part) + "\n"
+
+
+def signature_of(summary: Json) -> str:
+    """What made the figures, in one line: the settings of all modes, those that differ side by side, and the test's."""
+    modes = [dict(part.partition(":")[::2] for part in text.split("|")) for text in summary["signatures"].values()]
+    found = []
+    for name in dict.fromkeys(name for settings in modes for name in settings if name != "v"):
+        values = dict.fromkeys(settings.get(name, "-") for settings in modes)
+        found.append(f"{name}:{'/'.join(values)}")
+    return "|".join([*found, *([f"judge:{summary['judge']}"] if summary["judge"] else []), summary["statistics"]])
 
 
 def sections(summary: Json) -> Iterator[PageSection]:
@@ -76,13 +87,11 @@ def sections(summary: Json) -> Iterator[PageSection]:
 
 
 def _of_modes(
-    summary: Json, caption: str, columns: Sequence[str], cells: Callable[[Json], Sequence[Cell]], judge: str = ""
+    summary: Json, caption: str, columns: Sequence[str], cells: Callable[[Json], Sequence[Cell]]
 ) -> HtmlTable:
     """A table with a line a mode: its name, then `cells` of its figures."""
-    per_mode = summary["per_mode"].items()
-    settings = [summary["signatures"][mode] + judge for mode, _ in per_mode]
-    rows = [(mode, *cells(found)) for mode, found in per_mode]
-    return HtmlTable(caption, ("Mode", *columns), (RowGroup("", rows, settings=settings),))
+    rows = [(mode, *cells(found)) for mode, found in summary["per_mode"].items()]
+    return HtmlTable(caption, ("Mode", *columns), (RowGroup("", rows),))
 
 
 def _outcomes(summary: Json) -> HtmlTable:
@@ -97,7 +106,6 @@ def _outcomes(summary: Json) -> HtmlTable:
 def _scores(summary: Json, *, advisory: bool) -> HtmlTable:
     """By error, so that the modes stand one under the other."""
     groups: dict[str, list[tuple[str, ...]]] = {}
-    settings: dict[str, list[str]] = {}
     for mode, found in summary["per_mode"].items():
         judged = found["judged"].get("errors", {})
         for name, score in [*judged.items(), *found["scores"].items()]:
@@ -106,14 +114,9 @@ def _scores(summary: Json, *, advisory: bool) -> HtmlTable:
             digits, label = digits_of(name), measure_name(score)
             figures = [figure(score[side], digits, signed=side == "change") for side in ("before", "after", "change")]
             groups.setdefault(label, []).append((mode, *figures, f"{score['change']['n']:,}", _unscored(score)))
-            by = f"|judge:{summary['judge']}" if name in judged else ""
-            settings.setdefault(label, []).append(summary["signatures"][mode] + by)
     columns = ("Mode", "Before", "After", "Change", "Rows", "Unscored")
     kept = len(columns) if any(line[-1] != "0" for lines in groups.values() for line in lines) else -1
-    found = [
-        RowGroup(label, [line[:kept] for line in lines], muted=advisory, settings=settings[label])
-        for label, lines in groups.items()
-    ]
+    found = [RowGroup(label, [line[:kept] for line in lines], muted=advisory) for label, lines in groups.items()]
     caption = "Mean errors of each mode's rows with 95 % intervals; lower is better. Change: on the rows with both."
     return HtmlTable(caption, columns[:kept], found)
 
@@ -135,24 +138,23 @@ def _corrections(summary: Json) -> HtmlTable:
         "and never (clean)."
     )
     columns = ("Corrected", "Introduced", "Left", "Clean", "Precision", "Recall", "F1", "Unscored")
-    return _of_modes(summary, caption, columns, cells, f"|judge:{summary['judge']}")
+    return _of_modes(summary, caption, columns, cells)
 
 
 def _differences(summary: Json) -> PageSection:
     equal = _equal(summary["pairs"])
     pairs = [{**p, "differences": [d for d in p["differences"] if d["label"] not in equal]} for p in summary["pairs"]]
     caption = (
-        f"Mean difference on the rows that both modes have (up to {max(pair['rows'] for pair in pairs):,}), with its "
-        "95 % interval. Better or worse: the interval leaves out 0, on at least six items."
+        f"Mean difference on the rows that all modes have (up to {max(pair['rows'] for pair in pairs):,}), with its "
+        "95 % interval, and p by sign flips over items after Holm's correction: over the pairs for the measure of the "
+        "verdict, over all else together for the others. Better or worse: p of 0.05 at most, and an interval without "
+        "0, on at least six items."
     )
-    decide = _difference_table(summary, pairs, caption, lambda d: d["kind"] != "price" and not d.get("advisory"))
+    decide = _difference_table(pairs, caption, lambda d: d["kind"] != "price" and not d.get("advisory"))
     advise = _difference_table(
-        summary, pairs, "The same of the advisory scores.", lambda d: d["kind"] != "price" and bool(d.get("advisory"))
+        pairs, "The same of the advisory scores.", lambda d: d["kind"] != "price" and bool(d.get("advisory"))
     )
-    tests = [table for pair in pairs if (table := _tests(summary, pair)).groups[0].rows]
     folded = [FoldedTable(_ADVISORY, (advise,))] if advise.groups else []
-    about = "Exact tests (McNemar's, an item once; p also with Holm's correction over all tests)"
-    folded += [FoldedTable(about, tuple(tests))] if tests else []
     note = f"The modes do not differ at all in: {', '.join(equal.values())}." if equal else ""
     title = "Differences between modes"
     return PageSection("differences", title, (decide,), note, tuple(_plots(pairs)), tuple(folded))
@@ -187,9 +189,7 @@ def _interval(pair: Json, found: Json) -> ShownInterval:
     return ShownInterval(_pair_name(pair), shown, *ends, look=found["verdict"])
 
 
-def _difference_table(
-    summary: Json, pairs: Sequence[Json], caption: str, is_shown: Callable[[Json], bool]
-) -> HtmlTable:
+def _difference_table(pairs: Sequence[Json], caption: str, is_shown: Callable[[Json], bool]) -> HtmlTable:
     has_unscored = any(d["unscored"] for pair in pairs for d in pair["differences"] if d["kind"] != "price")
     groups = []
     for pair in pairs:
@@ -202,8 +202,8 @@ def _difference_table(
         rows = rows if has_unscored else [row[:-1] for row in rows]
         muted = any(d.get("advisory") for d in lines)
         if rows:
-            groups.append(RowGroup(_pair_name(pair), rows, muted, [_pair_settings(summary, pair)] * len(rows)))
-    columns = ("Of", "Mean [95 %]", "Verdict", "Rows", "Unscored")
+            groups.append(RowGroup(_pair_name(pair), rows, muted))
+    columns = ("Of", "Mean [95 %]", "p (Holm)", "Verdict", "Rows", "Unscored")
     return HtmlTable(caption, columns if has_unscored else columns[:-1], groups)
 
 
@@ -213,7 +213,8 @@ def _line(found: Json) -> tuple[Cell, ...]:
     told: Cell = {"open": "cannot be told"}.get(found["verdict"] or "", "")
     if found["verdict"] in ("better", "worse"):
         told = Markup('<span class="{0}">{0}</span>').format(found["verdict"])
-    return measure_name(found), shown, told, f"{difference.get('n', 0):,}", f"{found['unscored']:,}"
+    p = p_value(found["p_holm"]) if "p_holm" in found else ""
+    return measure_name(found), shown, p, told, f"{difference.get('n', 0):,}", f"{found['unscored']:,}"
 
 
 def _is_nothing(difference: Json) -> bool:
@@ -223,28 +224,6 @@ def _is_nothing(difference: Json) -> bool:
 
 def _pair_name(pair: Json) -> str:
     return f"{pair['a']} minus {pair['b']}"
-
-
-def _pair_settings(summary: Json, pair: Json) -> str:
-    """What made a difference: both modes' settings, said once where they are the same, and the statistics'."""
-    a, b = (summary["signatures"][pair[side]].split("|") for side in ("a", "b"))
-    own = [f"mode:{pair['a']}-{pair['b']}"]
-    own += [part for part in dict.fromkeys([*a, *b]) if not part.startswith(("mode:", "v:"))]
-    judge = [f"judge:{summary['judge']}"] if summary["judge"] else []
-    return "|".join([*own, *judge, summary["statistics"]])
-
-
-def _tests(summary: Json, pair: Json) -> HtmlTable:
-    rows = []
-    for test in pair["tests"]:
-        if "p" in test and not test["only_a"] and not test["only_b"]:
-            continue  # the two never differ: there is nothing to test
-        p = (p_value(test["p"]), p_value(test["p_holm"])) if "p" in test else (test["unscored_why"], "-")
-        counts = [f"{test[name]:,}" for name in ("only_a", "only_b", "ties")]
-        rows.append((test["label"], *counts, *p, f"{test['unscored']:,}"))
-    columns = ("Of", f"{pair['a']} alone", f"{pair['b']} alone", "Alike", "p", "p (Holm)", "Unscored")
-    settings = [_pair_settings(summary, pair)] * len(rows)
-    return HtmlTable(f"{pair['a']} and {pair['b']}", columns, (RowGroup("", rows, settings=settings),))
 
 
 def _costs(summary: Json) -> PageSection:
@@ -257,7 +236,7 @@ def _costs(summary: Json) -> PageSection:
         caption = "For one accepted rewrite, with the cost of the mode's other rows."
         tables.append(_of_modes(summary, caption, columns, lambda f: [_amount(n, f["per_accepted"], "") for n in used]))
     differences = _difference_table(
-        summary, summary["pairs"], "Mean difference of one row, with its 95 % interval.",
+        summary["pairs"], "Mean difference of one row, with its 95 % interval.",
         lambda d: d["kind"] == "price" and not _is_nothing(d["difference"]),
     )  # fmt: skip
     folded = (FoldedTable("Differences of cost between modes", (differences,)),) if differences.groups else ()
@@ -279,7 +258,7 @@ def _notes(summary: Json) -> str:
     text = (
         "Scores of answers that were compared with a critique (neither perspectives nor context given) are left out of "
         "the differences and count as unscored there: each mode's critique gives another measure. Failed rows are "
-        "unscored. With several seeds an item counts once in the exact tests. Seconds are a row's own, waiting for "
+        "unscored. With several seeds an item counts once in the tests. Seconds are a row's own, waiting for "
         "other rows included; scoring the originals, which all modes share, is not in them."
     )
     usage = summary["judge_usage"]
@@ -293,7 +272,7 @@ _STYLE = {"better": "green", "worse": "red"}
 
 
 def render_comparison(summary: Json) -> RenderableType:
-    """The verdict, outcomes, mean errors before and after, and the differences whose interval leaves 0 out."""
+    """The verdict, outcomes, mean errors before and after, and the differences that can be told."""
     outcomes, decide, advise = _outcomes(summary), *(_scores(summary, advisory=a) for a in (False, True))
     parts: list[RenderableType] = [Text(visible(verdict(summary)), style="bold"), Text("")]
     parts += [outcomes.terminal(len(outcomes.columns)), Text("")]
@@ -302,8 +281,9 @@ def render_comparison(summary: Json) -> RenderableType:
     if errors.groups:
         parts += [Text("Mean errors (lower is better)", style="bold cyan"), errors.terminal(4), Text("")]
     if summary["pairs"]:
-        parts.append(Text("Differences whose 95 % interval leaves 0 out (six items or more)", style="bold cyan"))
+        parts.append(Text("Differences that can be told (after Holm's correction)", style="bold cyan"))
         parts += [line for pair in summary["pairs"] for line in _pair(pair)]
+    parts += [Text(caution, style="yellow") for caution in cautions(summary)]
     return Group(*parts)
 
 

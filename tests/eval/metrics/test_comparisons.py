@@ -9,7 +9,7 @@ from statsmodels.stats.contingency_tables import mcnemar as mcnemar_of_statsmode
 from statsmodels.stats.multitest import multipletests
 
 from eirene.core.errors import InputError
-from eirene.eval.metrics.bootstrap import Resamples, holm, mcnemar, mcnemar_exact, paired_differences, two_sided_p
+from eirene.eval.metrics.bootstrap import Resamples, holm, mcnemar_exact, paired_differences, sign_flip_p, two_sided_p
 
 
 def test_mcnemar_is_that_of_statsmodels_and_scipy() -> None:
@@ -20,12 +20,19 @@ def test_mcnemar_is_that_of_statsmodels_and_scipy() -> None:
             assert mcnemar_exact(only_a, only_b) == pytest.approx(stats.binomtest(only_a, only_a + only_b).pvalue)
 
 
-def test_mcnemar_counts_an_item_once_however_many_seeds() -> None:
-    a = np.array([1, 1, 0, 1, 0, np.nan, 1, 0])
-    b = np.array([0, 0, 0, 1, 1, 1.0, 0, 1])
-    items = ["x", "x", "x", "y", "z", "z", "w", "w"]
-    found = mcnemar(a, b, items)
-    assert (found.only_a, found.only_b, found.ties) == (1, 1, 2)  # x to a, z to b; y alike, w cancels out
+def test_sign_flips_give_mcnemars_p_of_yes_and_no_and_scipys_of_numbers() -> None:
+    """An item counts once however many seeds; where nothing differs p is 1; draws come near the whole."""
+    a, b = np.array([[1.0], [1], [1], [1], [0], [np.nan], [1]]), np.array([[0.0], [0], [0], [1], [1], [1.0], [1]])
+    few = Resamples(draws=1000)
+    assert sign_flip_p(a, b, range(7), few) == [pytest.approx(mcnemar_exact(3, 1))]
+    assert sign_flip_p(np.tile(a, (3, 1)), np.tile(b, (3, 1)), [*range(7)] * 3, few) == sign_flip_p(a, b, range(7), few)
+    assert sign_flip_p(a, a, range(7), few) == [1.0]
+    x, y = np.random.default_rng(1).random((2, 9, 1))
+    theirs = stats.permutation_test(
+        (x[:, 0], y[:, 0]), lambda x, y: (x - y).sum(), permutation_type="samples", n_resamples=np.inf
+    )
+    assert sign_flip_p(x, y, range(9), few) == [pytest.approx(theirs.pvalue)]
+    assert sign_flip_p(x, y, range(9), Resamples(draws=500)) == [pytest.approx(theirs.pvalue, abs=0.08)]
 
 
 @pytest.mark.slow
