@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 from array import array
 from bisect import bisect_left
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from itertools import islice
@@ -83,12 +83,6 @@ class Batch:
     def work(self) -> Iterator[RowWork]:
         """The same, with their hashes."""
         return (RowWork(item, self.hashes.of(item)) for item in self.items())
-
-    def only(self, places: Iterable[int]) -> None:
-        """Leaves a run no more than these of the missing rows; the lines of the others stay in the journal."""
-        self.missing = array("q", sorted(places))
-        of_row = self.outdated[:, 2]
-        self.outdated = self.outdated[np.isin(of_row, self.missing) | (of_row < 0)]
 
     def drop_outdated(self) -> None:
         """Takes the outdated lines out of the journal. Damaged ones go to a file beside it: they may be all that is

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -253,33 +252,6 @@ def of_judge(item: Item, parts: Parts, settings: Settings, polls: int, count: Co
 
 def _prompt(messages: Sequence[Message], count: Count) -> int:
     return REQUEST + sum(count(message.content) for message in messages)
-
-
-def measured(rows: Sequence[Sequence[float]], *, left: int) -> dict[str, Any] | None:
-    """What rows that were made say of those left: for each column mean and a 95 % t interval of the sum.
-
-    None where fewer than two were made. `rows` holds a row's numbers; the made rows are a random part of all.
-    """
-    if len(rows) < 2:
-        return None
-    values = np.array(rows, float)
-    mean = values.mean(axis=0)
-    error = _t(len(rows) - 1) * values.std(axis=0, ddof=1) * np.sqrt(1 / len(rows) + 1 / max(left, 1))
-    return {"mean": mean.tolist(), "low": np.maximum(0, (mean - error) * left).tolist(),
-            "high": ((mean + error) * left).tolist()}  # fmt: skip
-
-
-def _t(freedom: int) -> float:
-    """The 97.5 % point of Student's t (exact for 1 and 2; then Fisher's expansion, within 0.5 %)."""
-    if freedom < 3:
-        return (12.706204736, 4.302652730)[freedom - 1]
-    z, v = _Z, float(freedom)
-    return (
-        z
-        + (z**3 + z) / (4 * v)
-        + (5 * z**5 + 16 * z**3 + 3 * z) / (96 * v**2)
-        + (3 * z**7 + 19 * z**5 + 17 * z**3 - 15 * z) / (384 * v**3)
-    )
 
 
 def assumptions(parts: Parts, settings: Settings, *, counted_by: str) -> list[str]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from contextlib import AbstractContextManager
+from functools import partial
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
@@ -19,11 +20,10 @@ from eirene.core.errors import BackendError, InputError
 
 if TYPE_CHECKING:
     from eirene.agent.batch.control import Limits
-    from eirene.agent.batch.engine import Batch, OnRow
+    from eirene.agent.batch.engine import Batch
     from eirene.agent.batch.journal import BatchStatus
     from eirene.agent.batch.runner import Runner
     from eirene.cli.progress import BatchWatch
-    from eirene.core.records import Record
 
 In = Annotated[str, typer.Argument(metavar="IN", help=IN_HELP)]
 Out = Annotated[str, typer.Option(metavar="OUT.jsonl", help="The journal: a line for each finished row.")]
@@ -73,13 +73,12 @@ def batch(
 
         settings, limits = loop.settings(), limit_flags.limits()
         check_outside(out, file)
-        if dry.as_json and not dry:
+        if dry.as_json and not dry.dry_run:
             raise InputError("--json goes with --dry-run", field="json")
         cache = models.open_cache()
         built = _models(models, loop, run, limits)
         limiter = Limiter(run.concurrency, adaptive=True)
-        calls_nothing = offline.export_requests is not None or (dry.dry_run and not dry.dry_run_sample)
-        parts = built.parts(limiter, cache=cache, offline=calls_nothing)
+        parts = built.parts(limiter, cache=cache, offline=dry.dry_run or offline.export_requests is not None)
         dataset = data.open(file, each=corpus.filler())
         again = Again(run.retry_failed, run.replace_changed, run.replace_damaged)
         with few_warnings(), tracing.active(), watch_batch() as shown, open_batch(
@@ -88,11 +87,9 @@ def batch(
         ) as opened:  # fmt: skip
             if offline:
                 exchange(opened, parts, settings, offline)
+            if dry.dry_run:
+                dry_run(opened, parts, settings, models=built, as_json=dry.as_json)
             running = runner_for(built, run, parts, settings, limiter=limiter, n_rows=opened.n_left)
-            if dry:
-                dry_run(opened, parts, settings, what=dry, models=built, run=lambda keep: _run(
-                    opened, running, limits=limits, grace_s=run.grace, shown=shown, keep=keep
-                ))  # fmt: skip
             code = _run(opened, running, limits=limits, grace_s=run.grace, shown=shown)
         _tell(opened, out)
     if code or opened.totals.statuses["failed"] > run.fail_on_error * opened.totals.rows:
@@ -123,9 +120,8 @@ def _run(
     limits: Limits,
     grace_s: float,
     shown: BatchWatch,
-    keep: OnRow | None = None,
 ) -> int:
-    """Makes the missing rows, and shows each to `keep`; 130 where the user stopped it, else 0."""
+    """Makes the missing rows; 130 where the user stopped it, else 0."""
     import asyncio
 
     from eirene.agent.batch.engine import run_batch
@@ -135,14 +131,9 @@ def _run(
         opened.tidy()
         return 0
 
-    def on_row(row: Record) -> None:
-        shown.on_row(opened, row)
-        if keep is not None:
-            keep(row)
-
     async def work(runner: Runner) -> bool:
         with stoppable(grace_s=grace_s, under_way=lambda: len(opened.under_way)) as stop:
-            await run_batch(opened, runner, limits=limits, control=stop.control, on_row=on_row)
+            await run_batch(opened, runner, limits=limits, control=stop.control, on_row=partial(shown.on_row, opened))
         return stop.by_user
 
     try:

@@ -95,16 +95,12 @@ class LimitFlags:
 
 @dataclass(frozen=True, kw_only=True)
 class DryRunFlags:
-    """What is to be estimated, and how it is shown. `dry_run_sample`: rows that are run for it, into the journal."""
+    """Whether the run is to be estimated, and how that is shown."""
 
     dry_run: Annotated[bool, _limits_option("--dry-run", help="Send nothing: estimate what the rest will take.")] = (
         False
     )
-    dry_run_sample: Annotated[int, _limits_option(metavar="K", help="Run K rows and estimate the rest from them.")] = 0
     as_json: AsJson = False
-
-    def __bool__(self) -> bool:
-        return self.dry_run or bool(self.dry_run_sample)
 
 
 @dataclass(frozen=True, kw_only=True)

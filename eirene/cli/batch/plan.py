@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 import json
-import math
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from typing import TYPE_CHECKING, Any
 
 import typer
@@ -13,13 +12,13 @@ from eirene.cli.terminal import say
 from eirene.core.errors import InputError
 
 if TYPE_CHECKING:
-    from eirene.agent.batch.engine import Batch, OnRow
+    from eirene.agent.batch.engine import Batch
     from eirene.agent.batch.estimate import BatchEstimate
     from eirene.agent.batch.offline import Imported
     from eirene.agent.settings import Settings
     from eirene.agent.state import Parts
-    from eirene.cli.batch.flags import BatchModels, DryRunFlags, OfflineFlags
-    from eirene.core.records import Item, Record
+    from eirene.cli.batch.flags import BatchModels, OfflineFlags
+    from eirene.core.records import Item
 
 LOOKED_AT = 2000
 """Rows whose text is counted; of more, so many are drawn."""
@@ -27,70 +26,41 @@ _NAMES = ("calls", "input_tokens", "output_tokens")
 _SHOWN = {"calls": "calls", "input_tokens": "tokens in", "output_tokens": "tokens out", "cost_usd": "cost, USD"}
 
 
-def dry_run(
-    opened: Batch,
-    parts: Parts,
-    settings: Settings,
-    *,
-    what: DryRunFlags,
-    models: BatchModels,
-    run: Callable[[OnRow], int],
-) -> None:
-    """Shows the estimate and ends the command; `run` makes the rows that `opened` then says are missing."""
-    if what.dry_run_sample < 0:
-        raise InputError(f"dry-run-sample must be at least 0, got {what.dry_run_sample}", field="dry-run-sample")
-    from eirene.agent.batch.estimate import assumptions, estimate, measured
+def dry_run(opened: Batch, parts: Parts, settings: Settings, *, models: BatchModels, as_json: bool) -> None:
+    """Shows the estimate and ends the command."""
+    from eirene.agent.batch.estimate import assumptions, estimate
     from eirene.core.signature import rng_for
     from eirene.models.costs import counter_for
 
     order = rng_for(settings.seed, "dry-run").permutation(len(opened.missing))
-    places = [opened.missing[int(at)] for at in order]
-    made: list[Record] = []
-    stopped = 0
-    if what.dry_run_sample:
-        opened.only(places[: what.dry_run_sample])
-        stopped = run(made.append)
-        places = places[what.dry_run_sample :]
-    looked_at = sorted(places[:LOOKED_AT])
+    looked_at = sorted(opened.missing[int(at)] for at in order[:LOOKED_AT])
     count, counted_by = counter_for(parts.backend)
     items: Iterator[Item] = opened.dataset.part(looked_at).items() if looked_at else iter(())
-    found = estimate(items, rows=len(places), parts=parts, settings=settings, polls=models.flags.polls, count=count)
-    by_sample = measured([_spent(record) for record in made], left=len(places))
-    report = _report(opened, found, models, by_sample, made=len(made))
+    found = estimate(items, rows=opened.n_left, parts=parts, settings=settings, polls=models.flags.polls, count=count)
+    report = _report(opened, found, models)
     report["assumptions"] = assumptions(parts, settings, counted_by=counted_by)
-    typer.echo(json.dumps(report, ensure_ascii=False) if what.as_json else _text(report))
-    raise typer.Exit(stopped)  # an exception, so that a journal that was made for this alone goes again
+    typer.echo(json.dumps(report, ensure_ascii=False) if as_json else _text(report))
+    raise typer.Exit  # an exception, so that a journal that was made for this alone goes again
 
 
-def _spent(record: Record) -> list[float]:
-    usage = record.usage
-    cost = float("nan") if usage.cost_usd is None else usage.cost_usd
-    return [usage.calls, usage.input_tokens, usage.output_tokens, cost]
-
-
-def _report(
-    opened: Batch, found: BatchEstimate, models: BatchModels, by_sample: dict[str, Any] | None, *, made: int
-) -> dict[str, Any]:
-    """The figures: of each its least and most, null where it is not known."""
+def _report(opened: Batch, found: BatchEstimate, models: BatchModels) -> dict[str, Any]:
+    """The figures: of each its least and most, null where it is not known; and what the rows that are done took."""
     cost = found.cost_usd(models.price, models.judge_price)
     bounds = {
         name: [round(float(found.loop[end, at] + found.judge[end, at])) for end in (0, 1)]
         for at, name in enumerate(_NAMES)
     }
     judge = {name: [round(float(found.judge[end, at])) for end in (0, 1)] for at, name in enumerate(_NAMES)}
+    done, took = opened.totals.rows, opened.totals.usage
     return {
-        "rows": {"total": opened.n_rows, "done": opened.n_rows - found.rows, "left": found.rows,
-                 "looked_at": found.looked_at},
+        "rows": {"total": opened.n_rows, "done": opened.n_done, "left": found.rows, "looked_at": found.looked_at},
         "estimate": {**bounds, "cost_usd": None if cost is None else list(cost)},
         "of_which_judge": judge if found.judge[1].any() else None,
-        "measured": None if by_sample is None else {"rows": made, **_by_sample(by_sample)},
+        "a_row_took": {
+            name: None if (sum_ := getattr(took, name)) is None else sum_ / done for name in _SHOWN
+        } if done else None,
         "not_counted": list(found.not_counted),
     }  # fmt: skip
-
-
-def _by_sample(by_sample: dict[str, Any]) -> dict[str, Any]:
-    columns = zip((*_NAMES, "cost_usd"), by_sample["low"], by_sample["high"], strict=True)
-    return {name: None if math.isnan(low) else [low, high] for name, low, high in columns}  # a price is not known
 
 
 def _text(report: dict[str, Any]) -> str:
@@ -98,9 +68,9 @@ def _text(report: dict[str, Any]) -> str:
     drawn = f", of which {rows['looked_at']:,} were looked at" if rows["looked_at"] < rows["left"] else ""
     lines.append(f"{rows['total']:,} rows: {rows['done']:,} are done, {rows['left']:,} are left{drawn}")
     lines += _table("What these may take", "at least", "at most", report["estimate"])
-    if report["measured"] is not None:
-        title = f"By the {report['measured']['rows']:,} rows that were made for it (95 % interval)"
-        lines += _table(title, "from", "to", report["measured"])
+    if report["a_row_took"] is not None:
+        took = (f"{n:,.4g} {_SHOWN[name]}" for name, n in report["a_row_took"].items() if n is not None)
+        lines += ["", f"A row of the journal took {', '.join(took)}"]
     lines += ["", "Taken for granted:", *(f"- {said}" for said in report["assumptions"])]
     if report["not_counted"]:
         lines.append(f"- these detectors call a model as well and are not counted: {', '.join(report['not_counted'])}")

@@ -2,18 +2,16 @@
 
 from __future__ import annotations
 
-import math
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from eirene.agent.backends import resolve_backend
-from eirene.agent.batch.estimate import assumptions, estimate, measured
+from eirene.agent.batch.estimate import assumptions, estimate
 from eirene.agent.detectors import with_judge
 from eirene.agent.run import arefine
 from eirene.agent.settings import Settings
@@ -156,24 +154,6 @@ def test_of_rows_that_were_drawn_the_bounds_are_wider() -> None:
     drawn = estimate(ITEMS, rows=400, parts=parts, settings=settings, polls=5, count=words)
     assert drawn.loop[0, 1] < 100 * whole.loop[0, 1] and drawn.loop[1, 1] > 100 * whole.loop[1, 1]
     assert drawn.loop[0, 0] == 400
-
-
-def test_an_interval_from_made_rows_holds_the_truth_nineteen_times_in_twenty() -> None:
-    """Drawn from a normal population: 95 % of the intervals for the rest hold what the rest takes."""
-    rng, hits = np.random.default_rng(0), 0
-    for _ in range(600):
-        values = rng.normal(100, 20, 210)
-        found = measured(values[:10, None].tolist(), left=200)
-        assert found is not None
-        hits += found["low"][0] <= values[10:].sum() <= found["high"][0]
-    assert 0.92 <= hits / 600 <= 0.975
-
-
-def test_one_row_tells_nothing_of_the_others() -> None:
-    """An interval takes two rows at least; an unknown cost stays unknown."""
-    assert measured([[1.0]], left=10) is None
-    found = measured([[1.0, math.nan], [2.0, 0.1]], left=10)
-    assert found is not None and math.isnan(found["low"][1]) and not math.isnan(found["low"][0])
 
 
 @given(st.text(), st.text())

@@ -146,7 +146,6 @@ def test_rows_of_another_configuration_are_refused_or_replaced(run: Run, tmp_pat
 
 
 def test_a_dry_run_takes_no_line_out_and_leaves_nothing_behind(run: Run, tmp_path: Path) -> None:
-    """Of lines to be made again only those of its own sample go, in whose place new ones stand."""
     file, out = data(tmp_path, 6), tmp_path / "out.jsonl"
     with LoopbackServer(rewrite) as server:
         assert run(*flags(server, file, out, "--dry-run")).code == 0
@@ -155,10 +154,6 @@ def test_a_dry_run_takes_no_line_out_and_leaves_nothing_behind(run: Run, tmp_pat
         before = lines(out)
         assert run(*flags(server, file, out, "--replace-changed", "--dry-run")).code == 0
         assert lines(out) == before
-        result = run(*flags(server, file, out, "--replace-changed", "--dry-run-sample", "2"))
-    assert result.code == 0, result.err
-    assert len(ids(out)) == len(lines(out)) == 6
-    assert sum(line in before for line in lines(out)) == 4
 
 
 def test_what_cannot_be_run_is_told_before_anything_is_spent(run: Run, tmp_path: Path) -> None:
