@@ -5,8 +5,8 @@ What each needs is imported where it is used: to score takes no loop, whose pack
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Unpack
 
@@ -17,7 +17,7 @@ from eirene.core.records import Item, parse_item
 from eirene.core.scores import Scores
 from eirene.core.validation import described
 from eirene.data import Dataset, open_dataset
-from eirene.data.json_rows import Row, taken
+from eirene.data.dataset import HeldRows
 
 if TYPE_CHECKING:
     from eirene.agent.backends import Backend, BackendOptions
@@ -30,38 +30,23 @@ if TYPE_CHECKING:
     from eirene.models.limits import Limiter
 
 RowLike = Item | Mapping[str, Any]
-Data = str | RowLike | Iterable[RowLike]
-"""A file or data set by its name, as the commands take it, or the rows themselves; one by itself is one row."""
+Data = str | Dataset | RowLike | Iterable[RowLike]
+"""A file or data set by its name, as the commands take it, or as `eirene.data.open_dataset` opens it (with `columns`
+and `skip_bad`), or the rows themselves; one by itself is one row."""
 GRACE_S = 60.0
 """Seconds for rows under way when a limit is reached."""
 
 
-@dataclass(frozen=True, slots=True)
-class _HeldRows:
-    """Rows that are at hand and checked, as a source."""
-
-    held: Sequence[Item]
-    name: str = "data"
-    is_table: bool = False
-
-    def columns(self) -> None:
-        return None
-
-    def rows(self, *, take: Sequence[int] | None = None, only: frozenset[str] | None = None) -> Iterator[Row]:
-        return taken((Row(f"data, row {n}", row) for n, row in enumerate(self.held, start=1)), take)
-
-    def count(self) -> int:
-        return len(self.held)
-
-
 def dataset_of(data: Data) -> Dataset:
     """The rows that `data` names or holds. Raises `InputError` for what is neither."""
+    if isinstance(data, Dataset):
+        return data
     if isinstance(data, str):
         return open_dataset(data)
     if not isinstance(data, Iterable):
         raise InputError(f"data must be the name of a file or rows, got {described(data)}", field="data")
     rows = [data] if isinstance(data, Item | Mapping) else data
-    return Dataset(_HeldRows([parse_item(row, where=f"data, row {n}") for n, row in enumerate(rows, start=1)]))
+    return Dataset(HeldRows([parse_item(row, where=f"data, row {n}") for n, row in enumerate(rows, start=1)]))
 
 
 def batch(

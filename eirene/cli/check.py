@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from eirene.cli import flags
-from eirene.cli.data_flags import IN_HELP, CorpusFlags, DataFlags
+from eirene.cli.data_flags import IN_HELP, CorpusFlags, DataFlags, TextFlags
 from eirene.cli.flags import with_groups
 from eirene.cli.model_flags import ScoreFlags
 from eirene.cli.progress import watch
@@ -23,7 +23,7 @@ FAILED = 3
 """The exit code where a condition holds."""
 _REPORT = "The report"
 
-Data = Annotated[str, typer.Argument(metavar="DATA", help=f"The answers. {IN_HELP}")]
+Data = Annotated[str | None, typer.Argument(metavar="DATA|-", help=f"The answers. {IN_HELP}")]
 FailIf = Annotated[
     list[str] | None,
     typer.Option(
@@ -46,12 +46,12 @@ Summary = Annotated[str | None, typer.Option(metavar="FILE", help="Write a Markd
 
 
 @with_groups(
-    "fail-if", "baseline", "write-baseline", "detectors", "map", "limit", "corpus", "junit", "summary",
-    "json", "config",
+    "fail-if", "baseline", "write-baseline", "question", "answer", "context", "map", "junit", "summary", "json"
 )  # fmt: skip
 def check(
-    data: Data,
+    data: Data = None,
     *,
+    texts: TextFlags,
     fail_if: FailIf = None,
     baseline: BaselineFile = None,
     write_baseline: WriteBaseline = None,
@@ -85,7 +85,7 @@ def check(
         if has_baseline and all(condition.quantity != NONE_LOST.quantity for condition in wanted):
             wanted.append(NONE_LOST)
         before = None if baseline is None else read_baseline(baseline, measure.versions)
-        items = rows.open(data, each=corpus.filler())
+        items = texts.rows(data, rows, corpus)
         found = _rows(items, measure, concurrency, needs_ids=has_baseline or write_baseline is not None)
         report = make_report(
             found, wanted, detectors=measure.detectors, versions=measure.versions, baseline=before, tolerance=tolerance

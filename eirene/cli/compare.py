@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from eirene.cli import flags
-from eirene.cli.data_flags import IN_HELP, CorpusFlags, DataFlags
+from eirene.cli.data_flags import IN_HELP, CorpusFlags, DataFlags, SkipBad, tell_skipped
 from eirene.cli.flags import LoopFlags, TraceFlags, Without, listed, listed_seeds, with_groups
 from eirene.cli.model_flags import ModelFlags
 from eirene.cli.progress import watch
@@ -31,7 +31,7 @@ Modes = Annotated[str, typer.Option(help="Which modes, comma-separated: improve,
 Seeds = Annotated[str, typer.Option(help="Which seeds, comma-separated; a row for each.")]
 
 
-@with_groups("backend", "base-url", "out", "modes", "seeds", "judge", "map", "limit", "concurrency", "cache", "config")
+@with_groups("backend", "base-url", "out", "modes", "seeds", "judge", "map", "limit", "concurrency", "cache")
 def compare(
     file: In,
     *,
@@ -39,6 +39,7 @@ def compare(
     modes: Modes = "improve,generic,fine-grained",
     seeds: Seeds = "0",
     data: DataFlags,
+    skip_bad: SkipBad = False,
     corpus: CorpusFlags,
     models: Annotated[ModelFlags, Without("word_maps")],
     loop: Annotated[LoopFlags, Without("mode", "seed")],
@@ -58,7 +59,7 @@ def compare(
         plan = ComparePlan(listed(modes), listed_seeds(seeds), settings, concurrency, retry_failed)  # type: ignore[arg-type]  # `check` tells
         if Path(out).is_dir():
             check_outside(out, file)
-        rows = data.open(file, each=corpus.filler())
+        rows = data.open(file, each=corpus.filler(), skip_bad=skip_bad)
         with watch(0):
             items = rows.read()
         plan.check(items)
@@ -73,6 +74,7 @@ def compare(
         console().print(render_comparison(summary))
         tell_rows("compared", len(gathered.rows), before=gathered.n_from_journal, left_out=gathered.n_left_out,
                   failed=failed, see=f"{folder / 'report.html'} and {folder / 'table.md'}")  # fmt: skip
+        tell_skipped(rows, folder / "skipped.txt")
     if failed > fail_on_error * len(gathered.rows):
         raise typer.Exit(1)
 

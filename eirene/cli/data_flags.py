@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 import typer
 
+from eirene.cli.terminal import say
 from eirene.core.errors import InputError
 
 if TYPE_CHECKING:
@@ -27,8 +28,12 @@ IN_HELP = (
 )
 
 _data_option = partial(typer.Option, rich_help_panel="The data")
+STDIN, _TEXT_FILES = "-", (".txt", ".md", ".text", ".rst")
 _NAMED, _LONGEST_ID = 10, 80  # how many ids are named where one was not found, and characters of each
 
+SkipBad = Annotated[
+    bool, _data_option("--skip-bad", help="Leave out rows that cannot be used (a blank answer, say) and list them.")
+]
 RowId = Annotated[str | None, typer.Option("--id", help="Take only the row with this id.")]
 Format = Annotated[FormatName, _data_option("--format", help="The file format; by default the name tells it.")]
 
@@ -43,19 +48,16 @@ class FormFlags:
         _data_option(
             "--map",
             metavar="FIELD=COLUMN",
-            help="Take a field from a column, such as answer=response; repeatable.",
+            help="Take a field from a column, such as answer=response; meta= leaves out the rest; repeatable.",
         ),
     ] = None
-    drop_unmapped: Annotated[bool, _data_option("--drop-unmapped", help="Leave out columns that are not mapped.")] = (
-        False
-    )
 
     @property
     def shape(self) -> Shape:
         """Which column is which."""
         from eirene.data import ColumnMap, Shape
 
-        return Shape(ColumnMap.of(self.columns or ()), None, self.drop_unmapped)
+        return Shape(ColumnMap.of(self.columns or ()))
 
     def source(self, name: str) -> RowSource:
         """The rows that a name stands for. None is read yet."""
@@ -69,16 +71,20 @@ class SelectionFlags:
     """Which rows are taken."""
 
     limit: Annotated[int, _data_option(help="Take the first rows only (0: all).")] = 0
-    sample: Annotated[int, _data_option(help="Sample so many rows, kept in their order (0: all).")] = 0
-    sample_seed: Annotated[int, _data_option(help="Seed of the sample; a larger sample contains the smaller one.")] = 0
+    sample: Annotated[
+        str | None, _data_option(metavar="N[,SEED]", help="Sample so many rows, by a seed; they keep their order.")
+    ] = None
 
     def selection(self) -> Selection:
         """The rows that the flags take; raises `InputError` for numbers that make no sense."""
         from eirene.data import Selection
 
-        if self.sample_seed and not self.sample:
-            raise InputError("--sample-seed goes with --sample", field="sample-seed")
-        return Selection(self.limit, self.sample, self.sample_seed)
+        size, _, seed = (self.sample or "0").partition(",")
+        try:
+            return Selection(self.limit, int(size), int(seed or 0))
+        except ValueError:
+            said = f"--sample wants a number of rows, such as 100, or 100,7 with a seed, got {self.sample!r}"
+            raise InputError(said, field="sample") from None
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -87,46 +93,83 @@ class DataFlags(SelectionFlags, FormFlags):
 
     reader: Annotated[str | None, _data_option("--reader", help="A published form: asqa, eli5 or haluquestqa.")] = None
 
-    def open(self, name: str, *, each: Callable[[Item], Item] | None = None) -> Dataset:
+    def open(self, name: str, *, each: Callable[[Item], Item] | None = None, skip_bad: bool | None = None) -> Dataset:
         """What the flags name, as items, each passed through `each`. No row is read yet."""
         from eirene.data import open_dataset
 
         return open_dataset(
-            name, format=self.format, columns=self.columns or (), reader=self.reader, each=each,
-            drop_unmapped=self.drop_unmapped, selection=self.selection(),
+            name, format=self.format, columns=self.columns or (), reader=self.reader, each=each, skip_bad=skip_bad,
+            selection=self.selection(),
         )  # fmt: skip
 
 
 def passages_of(places: Sequence[str]) -> Iterator[Passage]:
-    """Passages from what `--context` names: texts as they are, files and folders as a corpus is read.
+    """Passages from what `--context` names: texts as they are, files and folders as a corpus is read, - as a text file.
 
-    Raises `InputError` for what looks like a file and is none.
+    Raises `InputError` for what looks like a file and is none; a single word is warned about.
     """
-    from eirene.retrieval.passages import Passage, read_corpus
+    from eirene.data.source import read_text
+    from eirene.retrieval.passages import Passage, cut, read_corpus
 
     for n, place in enumerate(places, start=1):
-        if os.path.exists(place):
+        if place == STDIN:
+            pieces = (text for block in read_text(STDIN).split("\n\n") if block.strip() for text in cut(block))
+            yield from (Passage(f"stdin:{at}", text) for at, text in enumerate(pieces, start=1))
+        elif os.path.exists(place):
             yield from read_corpus(place)
-        elif not any(c.isspace() for c in place) and ("/" in place or Path(place).suffix):
-            raise InputError(f"there is no file {place!r}; a text has more than one word", field="context")
         else:
+            is_word = not any(c.isspace() for c in place)
+            if is_word and ("/" in place or Path(place).suffix):
+                raise InputError(f"there is no file {place!r}; a text has more than one word", field="context")
+            if is_word:
+                say(f"warning: --context {place} is taken as a text: there is no such file")
             yield Passage(str(n), place)
+
+
+def text_of(given: str, flag: str) -> str:
+    """What a flag of a text says: the text itself, that of a file, or with - that of standard input.
+
+    Raises `InputError` for the name of a text file that is not there.
+    """
+    from eirene.data.source import read_text
+
+    if given == STDIN or os.path.isfile(given):
+        return read_text(given).strip()
+    if given.lower().endswith(_TEXT_FILES) and not any(c.isspace() for c in given):
+        raise InputError(f"there is no file {given!r}", field=flag)
+    return given
 
 
 @dataclass(frozen=True, kw_only=True)
 class TextFlags:
     """One's own question and answer in place of a file, and what the answer is to be checked against."""
 
-    question: Annotated[str | None, typer.Option(help="The question, instead of a file.")] = None
-    answer: Annotated[str | None, typer.Option(help="The answer to it.")] = None
+    question: Annotated[str | None, typer.Option(metavar="TEXT|FILE|-", help="The question, instead of a file.")] = None
+    answer: Annotated[str | None, typer.Option(metavar="TEXT|FILE|-", help="The answer to it.")] = None
     context: Annotated[
         list[str] | None,
-        typer.Option(metavar="TEXT|FILE|DIR", help="A passage, or a file of passages; repeatable."),
+        typer.Option(metavar="TEXT|FILE|DIR|-", help="A passage, or a file of passages; repeatable."),
     ] = None
     side: Annotated[
         list[str] | None,
-        typer.Option(metavar="SIDE=TEXT", help="What a side argues, such as pro=TEXT; repeatable."),
+        typer.Option(metavar="SIDE=TEXT|FILE|-", help="What a side argues, such as pro=TEXT; repeatable."),
     ] = None
+
+    @property
+    def from_stdin(self) -> int:
+        """How many of the texts come from standard input."""
+        sides = (one.partition("=")[2].strip() for one in self.side or ())
+        return [self.question, self.answer, *(self.context or ()), *sides].count(STDIN)
+
+    def rows(self, file: str | None, data: DataFlags, corpus: CorpusFlags, *, skip_bad: bool | None = None) -> Dataset:
+        """The rows of `file`, or the one of these texts, with passages from the corpus where it has none."""
+        from eirene.data import Dataset
+        from eirene.data.dataset import HeldRows
+
+        one = self.item(file)
+        if one is None:
+            return data.open(str(file), each=corpus.filler(), skip_bad=skip_bad)
+        return Dataset(HeldRows([one]), each=corpus.filler())
 
     def item(self, file: str | None, *, unasked: str | None = None) -> Item | None:
         """The item of these texts; None where they come from `file`. Raises `InputError` for too many or too few.
@@ -135,7 +178,7 @@ class TextFlags:
         """
         from eirene.core.records import FOUND_PASSAGES, parse_item
 
-        given = {name: value for name, value in vars(self).items() if value is not None}
+        given: dict[str, Any] = {name: value for name, value in vars(self).items() if value is not None}
         if file is not None:
             if given:
                 raise InputError(
@@ -144,7 +187,10 @@ class TextFlags:
             return None
         if self.question is None and self.answer is None:
             raise InputError("nothing to read: give a FILE, - for standard input, or --question and --answer")
-        row: dict[str, Any] = {"question": unasked, **given}
+        if self.from_stdin > 1:
+            raise InputError("standard input is one text: give - once")
+        texts: dict[str, Any] = {name: text_of(given[name], name) for name in ("question", "answer") if name in given}
+        row: dict[str, Any] = {"question": unasked, **given, **texts}
         if missing := [name for name in ("question", "answer") if row.get(name) is None]:
             pair = "" if unasked else "; --question and --answer go together"
             raise InputError(f"--{missing[0]} is missing{pair}", field=missing[0])
@@ -166,10 +212,20 @@ class TextFlags:
                 raise InputError(
                     f'--side wants SIDE=TEXT, such as pro="Families save money.", got {one!r}', field="side"
                 )
-            if os.path.exists(text.strip()):
-                raise InputError(f"--side takes the text itself, and {text.strip()!r} is a file", field="side")
-            found.setdefault(name.strip(), []).append(text.strip())
+            found.setdefault(name.strip(), []).append(text_of(text.strip(), "side"))
         return found
+
+
+def tell_skipped(rows: Dataset, out: Path | None) -> None:
+    """Says which rows were left out, and writes them all to `out`, one a line, where there is such a place."""
+    from eirene.data.output import write_text
+
+    if out is not None and (rows.skipped or out.exists()):
+        write_text(str(out), "".join(f"{line}\n" for line in rows.skipped), force=True)
+    if rows.skipped:
+        say(f"skipped {len(rows.skipped)} rows" + (f"; all are listed in {out}" if out else ""))
+    for line in rows.skipped[: _NAMED if out else None]:
+        say(f"  {line}")
 
 
 def with_id(items: Sequence[Item], row: str | None, *, where: str) -> Sequence[Item]:

@@ -103,7 +103,7 @@ class Watch:
         self._done += is_row
         self._usage = usage if self._usage is None else self._usage + usage
         remark = ", ".join(f"{count} {name}" for name, count in self._counts.most_common())
-        remark += f"; {cost(self._usage)}" if self._usage.calls else ""
+        remark += f"; {cost(self._usage, summed=True)}" if self._usage.calls else ""
         count = f"{self._done} of {self._total}"
         self.update(doing or self._doing, done=self._done, total=self._total, count=count, remark=remark)
 
@@ -148,13 +148,18 @@ class BatchWatch:
         """So many bytes of a journal without its index have been read."""
         self._show("reading the journal", done, size, lambda: f"{done / 2**20:,.0f} of {size / 2**20:,.0f} MiB")
 
+    @property
+    def passed_s(self) -> float:
+        """Seconds since rows began to be made."""
+        return time.monotonic() - self._began
+
     def start(self) -> None:
         """Rows begin to be made."""
         self._began = time.monotonic()
 
     def on_row(self, batch: Batch, record: Record) -> None:
         """A row is on disk."""
-        done, passed = batch.n_rows - batch.n_left, max(time.monotonic() - self._began, 1e-9)
+        done, passed = batch.n_rows - batch.n_left, max(self.passed_s, 1e-9)
         self._show("refining", done, batch.n_rows, lambda: batch_line(batch, batch.made.rows / passed))
 
 
@@ -178,7 +183,7 @@ def batch_line(batch: Batch, rate: float) -> str:
     parts.append(f"{rate:.1f} rows/s" if is_known else "")
     parts.append(f"{100 * statuses['accepted'] / ended:.0f} % accepted" if ended else "")
     parts.append(f"{statuses['failed']:,} failed" if statuses["failed"] else "")
-    parts.append(cost(batch.totals.usage) if batch.totals.usage.calls else "")
+    parts.append(cost(batch.totals.usage, summed=True) if batch.totals.usage.calls else "")
     parts.append(f"{_duration(batch.n_left / rate)} left" if rate and is_known else "")
     return ", ".join(part for part in parts if part)
 

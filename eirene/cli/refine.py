@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from eirene.cli import flags
-from eirene.cli.data_flags import IN_HELP, CorpusFlags, DataFlags, RowId, TextFlags, with_id
+from eirene.cli.data_flags import IN_HELP, STDIN, CorpusFlags, DataFlags, RowId, TextFlags, with_id
 from eirene.cli.flags import LoopFlags, TraceFlags, Without, with_groups
 from eirene.cli.model_flags import ModelFlags
 from eirene.cli.progress import watch
@@ -41,8 +41,7 @@ Checkpoint = Annotated[
 
 
 @with_groups(
-    "backend", "base-url", "mode", "question", "answer", "context", "side", "id", "corpus", "interactive", "json",
-    "html", "force", "config",
+    "backend", "base-url", "question", "answer", "context", "side", "corpus", "mode", "json", "html"
 )  # fmt: skip
 def refine(
     file: File = None,
@@ -63,16 +62,10 @@ def refine(
 ) -> None:
     """Critique an answer, rewrite it, score both, and show which one stands and why."""
     with output(), ExitStack() as loading:
-        _check_interactive(file, interactive=interactive, checkpoint=checkpoint)
-        one = texts.item(file)
+        _check_interactive(file == STDIN or texts.from_stdin > 0, interactive=interactive, checkpoint=checkpoint)
         loading.enter_context(watch(1))  # a long text and the models take their time before the first step
-        if one is not None:
-            fill = corpus.filler()
-            items: Sequence[Item] = [one if fill is None else fill(one)]
-        else:
-            # What is to be refined is checked whole before anything is spent.
-            rows = data.open(str(file), each=corpus.filler())
-            items = with_id(rows.read(), row, where=rows.name)
+        rows = texts.rows(file, data, corpus)
+        items = with_id(rows.read(), row, where=rows.name)  # all checked before anything is spent
         if html is not None and len(items) > 1:
             raise InputError(
                 f"--html shows one answer, and there are {len(items)} rows; pick one with --id", field="html"
@@ -96,14 +89,14 @@ def refine(
         raise typer.Exit(2 if "AuthError" in errors else 1)
 
 
-def _check_interactive(file: str | None, *, interactive: bool, checkpoint: str | None) -> None:
+def _check_interactive(reads_stdin: bool, *, interactive: bool, checkpoint: str | None) -> None:
     if not interactive:
         if checkpoint is not None:
             raise InputError("--checkpoint goes with --interactive", field="checkpoint")
         return
-    if file == "-":
+    if reads_stdin:
         raise InputError(
-            "--interactive reads your answers from standard input, so the rows cannot come from there; name a file",
+            "--interactive reads your answers from standard input, so no text can come from there; name a file",
             field="interactive",
         )
     from eirene.cli.review import check_terminal

@@ -34,7 +34,7 @@ Verify = Annotated[
         "takes one core about 0.1 s a record.",
     ),
 ]
-RowFlags = Annotated[DataFlags, Without("limit", "sample", "sample_seed")]
+RowFlags = Annotated[DataFlags, Without("limit", "sample")]
 
 
 @with_groups()

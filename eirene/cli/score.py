@@ -5,12 +5,13 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
+from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 from eirene.cli import flags
-from eirene.cli.data_flags import IN_HELP, CorpusFlags, DataFlags
+from eirene.cli.data_flags import IN_HELP, CorpusFlags, DataFlags, SkipBad, TextFlags, tell_skipped
 from eirene.cli.flags import with_groups
 from eirene.cli.model_flags import ScoreFlags, WordMaps
 from eirene.cli.progress import Watch, watch
@@ -18,12 +19,13 @@ from eirene.cli.terminal import output, say
 from eirene.core.errors import InputError
 
 if TYPE_CHECKING:
+    from eirene.core.scores import Score
     from eirene.data import Dataset
     from eirene.eval.base import Detector
     from eirene.eval.scoring import DetectorOutcome
 
 
-In = Annotated[str, typer.Argument(metavar="IN", help=IN_HELP)]
+In = Annotated[str | None, typer.Argument(metavar="IN|-", help=IN_HELP)]
 Out = Annotated[str | None, typer.Option(metavar="FILE", help="Where to write a line per row; - is standard output.")]
 Names = Annotated[
     str | None,
@@ -35,16 +37,18 @@ Names = Annotated[
 
 
 @with_groups(
-    "out", "detectors", "judge", "local-model", "base-url", "corpus", "map", "limit", "force", "config"
+    "out", "detectors", "judge", "base-url", "question", "answer", "context", "side", "map", "limit"
 )  # fmt: skip
 def score(
-    file: In,
+    file: In = None,
     *,
+    texts: TextFlags,
     out: Out = None,
     detectors: Names = None,
     models: ScoreFlags,
     word_maps: WordMaps = False,
     data: DataFlags,
+    skip_bad: SkipBad = False,
     corpus: CorpusFlags,
     force: flags.Force = False,
     config: flags.Config = None,
@@ -53,23 +57,25 @@ def score(
     import asyncio  # a tenth of a second that `--help` does not need
 
     from eirene.data import check_outside
-    from eirene.data.output import check_output
+    from eirene.data.output import STDOUT, check_output
     from eirene.eval.registry import build_detectors, parse_names
 
     with output():
-        if out is None:
+        if out is None and file is not None:
             raise InputError("give --out FILE, where the scores go", field="out")
         names = parse_names(detectors or ("rouge,alignment" if models.judge is None else "rouge,alignment,cascade"))
         resources = models.resources(names, word_maps=word_maps)
-        check_output(out, force=force)
-        check_outside(out, file)
-        rows = data.open(file, each=corpus.filler())
+        check_output(out or STDOUT, force=force)
+        if file is not None and out is not None:
+            check_outside(out, file)
+        rows = texts.rows(file, data, corpus, skip_bad=skip_bad)
         with watch(0):
             total = rows.check()  # every row is checked before the first is scored
         built = build_detectors(names, resources)
         with watch(total) as progress:
             done = asyncio.run(_score_all(rows, built, out, progress, force=force, concurrency=resources.concurrency))
         _tell(done, total, names, out)
+        tell_skipped(rows, None if out in (None, STDOUT) else Path(f"{out}.skipped"))
     if done.failed or (total and not any(done.scored.values())):
         raise typer.Exit(1)
 
@@ -93,7 +99,7 @@ class _Done:
                 self.why_not.setdefault(name, next(v.unscored for v in values if not isinstance(v, float)))
 
 
-def _tell(done: _Done, total: int, names: Sequence[str], out: str) -> None:
+def _tell(done: _Done, total: int, names: Sequence[str], out: str | None) -> None:
     """What was done; a detector that scored no row is named, and where none scored any that is an error."""
     nothing = [f"{name}: {done.why_not[name]}" for name in names if total and not done.scored[name]]
     if nothing and not any(done.scored.values()):
@@ -101,7 +107,7 @@ def _tell(done: _Done, total: int, names: Sequence[str], out: str) -> None:
         return
     from eirene.data.output import STDOUT
 
-    where = "" if out == STDOUT else f" to {out}"
+    where = "" if out in (None, STDOUT) else f" to {out}"
     say(
         f"scored {total} row{'' if total == 1 else 's'}{where}"
         + (f"; a detector failed on {done.failed}" if done.failed else "")
@@ -111,27 +117,42 @@ def _tell(done: _Done, total: int, names: Sequence[str], out: str) -> None:
         say(f"warning: no row was scored by {line}")
 
 
+def _in_words(found: Mapping[str, DetectorOutcome]) -> str:
+    from eirene.views.facts import visible
+
+    def said(score: Score) -> str:
+        return f"{score:.3f}" if isinstance(score, float) else f"unscored ({score.unscored})"
+
+    shown = [(name, o.scores.hallucination, o.scores.coverage) for name, o in found.items()]
+    lines = ["errors from 0 to 1, lower is better"]
+    lines += [
+        f"{name}: hallucination {said(hallucination)}, coverage {said(missing)}"
+        for name, hallucination, missing in shown
+    ]
+    return visible("\n".join(lines))
+
+
 async def _score_all(
-    rows: Dataset, detectors: Sequence[Detector], out: str, progress: Watch, *, force: bool, concurrency: int
+    rows: Dataset, detectors: Sequence[Detector], out: str | None, progress: Watch, *, force: bool, concurrency: int
 ) -> _Done:
-    """Writes a line per row, in order, as soon as it is scored."""
+    """Writes a line per row, in order, as soon as it is scored; where no `out` is named, its scores in words."""
     import json
 
     from eirene.core.usage import Meter
-    from eirene.data.output import line_writer
+    from eirene.data.output import STDOUT, line_writer
     from eirene.eval.base import case_of
     from eirene.eval.scoring import Scorer, in_order, workers_for
 
     done, meter, n = _Done(), Meter(), 0
     scorer = Scorer(detectors)
     workers = workers_for(detectors, concurrency)
-    with line_writer(out, force=force) as write:
+    with line_writer(out or STDOUT, force=force) as write:
         async for item, found in in_order(rows.items(), lambda item: scorer.score(case_of(item)), workers=workers):
             done.add(found)
             for outcome in found.values():
                 meter.add(outcome.usage)
             row = {"id": item.id, "scores": {name: o.scores.model_dump(mode="json") for name, o in found.items()}}
-            write(json.dumps(row, ensure_ascii=False, allow_nan=False))
+            write(json.dumps(row, ensure_ascii=False, allow_nan=False) if out else _in_words(found))
             n += 1
             progress.advance(n, "scoring")
     done.calls = meter.total.calls

@@ -54,8 +54,7 @@ Grace = Annotated[float, _limits_option(help="Seconds for running requests to fi
 
 
 @with_groups(
-    "backend", "base-url", "upstream", "host", "port", "api-key", "mode", "corpus", "timeout", "concurrency", "runs",
-    "config",
+    "backend", "base-url", "upstream", "host", "port", "api-key", "corpus", "timeout", "runs", "config"
 )  # fmt: skip
 def serve(
     *,

@@ -51,8 +51,7 @@ _THREADS, _CALLS = 4, 32
 
 
 @with_groups(
-    "fail-on", "threshold", "judge", "out", "junit", "question", "answer", "context", "side", "id", "corpus", "json",
-    "html", "config",
+    "fail-on", "threshold", "judge", "out", "junit", "answer", "context", "side", "json", "html"
 )  # fmt: skip
 def verify(
     file: File = None,
@@ -89,7 +88,7 @@ def verify(
         judge = models.cascade(_CALLS)
         rows, last = asyncio.run(_read(items, total, rule, judge, out=out, as_json=as_json, force=force))
         _show(rows, last if total == 1 else None, html, as_json=as_json, force=force)
-        _end(rows, junit, to_stderr=as_json or html is not None, has_rule=rule != FailRule(), force=force)
+        _end(rows, junit, to_stderr=as_json or html is not None, has_rule=rule != FailRule())
 
 
 def _check_files(
@@ -98,7 +97,9 @@ def _check_files(
     from eirene.data import check_outside
 
     check_page(html, file, as_json=as_json, force=force)
-    check_outputs(file, [junit], force=force)
+    # A run that is resumed makes its report anew.
+    resumed = out is not None and os.path.exists(out)
+    check_outputs(file, [junit], force=force or resumed)
     if out is not None and file is None:
         raise InputError("--out is for rows; --json prints the verification of an answer", field="out")
     if out is not None and file is not None:
@@ -182,15 +183,18 @@ def _write_page(item: Item, found: Verification, path: str, *, force: bool) -> N
         say(f"{outcome_of(found)[0]} (page: {path})")
 
 
-def _end(rows: Sequence[VerifiedRow], junit: str | None, *, to_stderr: bool, has_rule: bool, force: bool) -> None:
-    """Says what became of all rows, the verdict last, where a log ends; and ends with its exit code."""
+def _end(rows: Sequence[VerifiedRow], junit: str | None, *, to_stderr: bool, has_rule: bool) -> None:
+    """Says what became of all rows, the verdict last, where a log ends; and ends with its exit code.
+
+    Whether the report may be written over has been looked at.
+    """
     from eirene.agent.check.rows import JUDGE_FAILED
     from eirene.data.output import write_text
     from eirene.views.quality import junit_of_rows, verified_headline
 
     said = verified_headline(rows, has_rule=has_rule)
     if junit is not None:
-        write_text(junit, junit_of_rows(rows, said=said), force=force)
+        write_text(junit, junit_of_rows(rows, said=said), force=True)
     if has_rule or len(rows) > 1:
         typer.echo(said, err=to_stderr)
     if any(row.failed for row in rows):

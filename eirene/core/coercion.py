@@ -6,6 +6,7 @@ JSON. An empty value is left as it is: in a table it is none, elsewhere an error
 
 from __future__ import annotations
 
+import json
 import re
 from collections.abc import Iterator, Mapping
 from typing import Any
@@ -89,9 +90,9 @@ def as_texts(value: object) -> Any:
 def as_passages(value: object) -> Any:
     """Passages in any form as a list of their texts, each with its title before it; null ones are left out.
 
-    A text, or a list in a text (JSON's); objects with a text under one of `TEXT_KEYS`;
-    documents of retrievers (LangChain's, and others with such an attribute); nested lists of all these. None where all
-    are null.
+    A text, or a list in a text (JSON's); objects with a text under one of `TEXT_KEYS`, and those without such a key as
+    JSON; documents of retrievers (LangChain's, and others with such an attribute); nested lists of all these. None
+    where all are null.
     """
     if isinstance(value, str):
         value = _listed(value, PASSAGES)
@@ -169,14 +170,17 @@ def _passages(value: Any, whole: object, left: int) -> Iterator[str]:
         found = None if isinstance(value, Mapping | list | tuple) else _jsonable_or_none(value)
         if not isinstance(found, list):
             inner = "" if value is whole else " among them"
-            keys = f"; its text is looked for under {', '.join(TEXT_KEYS)}" if isinstance(value, Mapping) else ""
             deep = f"; lists may lie {MAX_NESTING} deep" if not left else ""
-            raise CoercionError(f"must be {PASSAGES}, got {described(value)}{inner}{keys}{deep}")
+            raise CoercionError(f"must be {PASSAGES}, got {described(value)}{inner}{deep}")
         yield from _passages(found, whole, left)
 
 
 def _document(value: Any) -> str | None:
-    """The text of a passage with its title; None for anything else."""
+    """The text of a passage with its title, an object of other keys as JSON; None for anything else."""
+    is_data = isinstance(value, Mapping) and not {*TEXT_KEYS} & value.keys()
+    if is_data and any(entry is not None for entry in value.values()):
+        found = _jsonable_or_none(value)
+        return None if found is None else json.dumps(found, ensure_ascii=False)
     if not isinstance(value, Mapping):
         value = getattr(value, "passage", value)  # what our retrievers find
         value = {name: getattr(value, name, None) for name in (*TEXT_KEYS, "title", "metadata", "meta")}

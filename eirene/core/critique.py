@@ -178,6 +178,8 @@ class Sample(FrozenModel):
     """The model's probability that a sentence is Incomplete, for each, where tags were read from these."""
     invalid: str | None = None
     """Why the reply could not be read; null for a valid sample."""
+    reply: str | None = Field(default=None, exclude_if=is_none)
+    """The beginning of a model's reply that could not be read."""
     not_checked: bool = Field(default=False, exclude_if=is_empty)
     """Whether there was nothing that the critic could check; `invalid` says why."""
     critic: CriticKind | None = Field(default=None, exclude_if=is_none)

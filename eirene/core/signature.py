@@ -42,11 +42,21 @@ def signature(**settings: object) -> str:
     return "|".join(f"{name}:{value}" for name, value in settings.items() if value is not None)
 
 
+_FLAGS = {
+    "n": "samples", "min": "min-consistency", "rounds": "max-rounds", "after": "after-accept", "v": "version",
+    "gate": "gate-risk/tolerance/min-gain/unmeasured gain", "rewrite": "rewrite/candidates/temperatures",
+    "judge": "judge-risk",
+}  # fmt: skip
+"""What the flag is called of a setting whose name a signature shortens."""
+
+
 def settings_changed(was: str, now: str) -> str:
-    """What two signatures differ in: `rounds:1, now rounds:2; seed:0, now seed:1`."""
+    """What two signatures differ in: `samples: 20 there, 10 now; seed: 0 there, 1 now`."""
     old, new = (dict(setting.partition(":")[::2] for setting in line.split("|")) for line in (was, now))
     changed = [name for name in {**old, **new} if old.get(name) != new.get(name)]
-    return "; ".join(f"{name}:{old.get(name, 'none')}, now {name}:{new.get(name, 'none')}" for name in changed)
+    return "; ".join(
+        f"{_FLAGS.get(name, name)}: {old.get(name, 'none')} there, {new.get(name, 'none')} now" for name in changed
+    )
 
 
 def digest(value: Any) -> str:

@@ -51,6 +51,11 @@ class ColumnMap:
     def __bool__(self) -> bool:
         return bool(self.columns)
 
+    @property
+    def drops_rest(self) -> bool:
+        """Whether columns that no field takes are left out."""
+        return self.columns.get("meta") == ""
+
     def wanted(self) -> frozenset[str]:
         """Every column that may be needed for the fields."""
         paths = frozenset().union(*(columns_of(path) for path in self.columns.values()))
@@ -136,7 +141,7 @@ def plain_at(value: object, column: str, where: str) -> Any:
         return jsonable(value)
     except NotJsonableError as error:
         raise InputError(
-            f"the column {column!r} {error}; --drop-unmapped leaves out columns that no field takes", where=where
+            f"the column {column!r} {error}; --map meta= leaves out columns that no field takes", where=where
         ) from None
 
 

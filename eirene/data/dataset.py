@@ -5,7 +5,7 @@ from __future__ import annotations
 import hashlib
 import sys
 from array import array
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 from itertools import count
@@ -81,18 +81,17 @@ def _mixed(numbers: NDArray[np.uint64]) -> NDArray[np.uint64]:
 class Shape:
     """How a row becomes the data of an item: by a reader, by a map of columns, or as it is.
 
-    Columns that no field takes go to `meta` with a reader or a map, and are an error without; `drop_unmapped` leaves
-    them out.
+    Columns that no field takes go to `meta` with a reader or a map, and are an error without; where the map takes
+    `meta` from no column, they are left out.
     """
 
     columns: ColumnMap = field(default_factory=ColumnMap)
     reader: Reader | None = None
-    drop_unmapped: bool = False
 
     @property
     def only(self) -> frozenset[str] | None:
         """The columns that are needed, where they can be told beforehand."""
-        return self.columns.wanted() if self.drop_unmapped and self.reader is None else None
+        return self.columns.wanted() if self.columns.drops_rest and self.reader is None else None
 
     def spread(self, rows: Iterable[Row]) -> Iterator[Row]:
         """The rows that the reader makes of rows."""
@@ -104,25 +103,48 @@ class Shape:
 
     def data(self, row: Row, *, number: int, is_table: bool, seen: set[str]) -> object:
         """The data of an item; adds the targets of the map that the row has to `seen`."""
-        if self.reader is None and not self.columns and not self.drop_unmapped and not is_table:
-            return row.data
         if not isinstance(row.data, dict):
             return row.data  # checking it will say what it must be
+        if self.reader is None and not self.columns and not is_table:
+            _refuse_missing(row, row.data.keys())
+            return row.data
         found = self.columns.fields(row, row.data, number=number, own_names=self.reader is None)
         seen |= found.seen
         if self.reader is not None:
             found = _completed(found, self.reader.read(row.data, row.where), self.columns.columns)
-        if self.reader is not None or self.columns:
-            if not self.drop_unmapped:
-                found.keep_rest(row.data, row.where)
-        elif not self.drop_unmapped:
+        else:
+            _refuse_missing(row, found.seen)
+        if self.reader is None and not self.columns:
             _refuse_rest(row.data, found, row.where)
+        elif not self.columns.drops_rest:
+            found.keep_rest(row.data, row.where)
         return found.values
 
     def null_passages(self, row: Row) -> int:
         """How many passages of the row are null, which the item lacks."""
         source = self.columns.source_of("context")
         return null_passages(find(row.data, source)) if source and isinstance(row.data, dict) else 0
+
+
+@dataclass(frozen=True, slots=True)
+class HeldRows:
+    """Rows that are at hand and checked, as a source."""
+
+    held: Sequence[Item]
+    name: str = "data"
+    is_table: bool = False
+
+    def columns(self) -> None:
+        """None: items have no columns."""
+        return None
+
+    def rows(self, *, take: Sequence[int] | None = None, only: frozenset[str] | None = None) -> Iterator[Row]:
+        """The rows that `take` names; `only` saves nothing here."""
+        return taken((Row(f"{self.name}, row {n}", row) for n, row in enumerate(self.held, start=1)), take)
+
+    def count(self) -> int:
+        """How many there are."""
+        return len(self.held)
 
 
 def _completed(mapped: Fields, read: Fields, columns: Mapping[str, str]) -> Fields:
@@ -137,19 +159,21 @@ def _completed(mapped: Fields, read: Fields, columns: Mapping[str, str]) -> Fiel
     return Fields({**values, "meta": meta} if meta else values, mapped.seen, mapped.used | read.used)
 
 
+def _refuse_missing(row: Row, there: Collection[str]) -> None:
+    missing = next((name for name in NEEDED if name not in there), None)
+    if missing is not None:
+        assert isinstance(row.data, dict)
+        said = f"{no_column(missing, row.data)}; say which is which: --map {missing}=COLUMN, or in Python "
+        call = f'eirene.data.open_dataset(FILE, columns=["{missing}=COLUMN"])'
+        raise InputError(said + call, field=missing, where=row.where)
+
+
 def _refuse_rest(data: Mapping[str, object], found: Fields, where: str) -> None:
     rest = [name for name in data if name not in found.used]
-    missing = [name for name in NEEDED if name not in found.seen]
-    if missing:
-        raise InputError(
-            f"{no_column(missing[0], data)}; say which is which: --map {missing[0]}=COLUMN",
-            field=missing[0],
-            where=where,
-        )
     if rest:
         raise InputError(
             f"the column {rest[0]!r} is none of {', '.join(FIELDS)}; --map meta.{rest[0]}={rest[0]} keeps it, "
-            "--drop-unmapped leaves it out",
+            "--map meta= leaves out all such columns",
             field=rest[0],
             where=where,
         )
@@ -158,7 +182,8 @@ def _refuse_rest(data: Mapping[str, object], found: Fields, where: str) -> None:
 class Dataset:
     """Items of a source. Nothing is read before it is asked for, and no more than a row is held but by `read`.
 
-    `each` is made of every item that is given out (with passages found for it, say); it keeps the id.
+    `each` is made of every item that is given out (with passages found for it, say); it keeps the id. With `skip_bad`,
+    rows that make no item are left out, and `skipped` has why; what cannot be read as rows at all is an error still.
     """
 
     def __init__(
@@ -169,12 +194,16 @@ class Dataset:
         *,
         take: Sequence[int] | None = None,
         each: Callable[[Item], Item] | None = None,
+        skip_bad: bool | None = None,
     ) -> None:
         self.source = source
         self.shape = Shape() if shape is None else shape
         self.selection = Selection() if selection is None else selection
         self._taken = take
         self.each = each
+        self.skipped: list[str] = []
+        """Of each row that was left out: where it stood, and why. Complete once a row has been given out."""
+        self._skip_bad = skip_bad
 
     @property
     def name(self) -> str:
@@ -221,6 +250,8 @@ class Dataset:
             yield item
         if nulls:
             logger.warning("null passages are left out: %d, the first in %s", len(nulls), nulls[0])
+        if last is None and self.skipped:
+            raise InputError(f"has no row that can be used ({len(self.skipped)}); the first: {self.skipped[0]}")
         if last is None:
             raise InputError("has no rows", where=self.name)
         self._refuse_unseen(seen, last)
@@ -228,23 +259,34 @@ class Dataset:
 
     def _placed(self, seen: set[str], each: Callable[[Item], Item] | None = None) -> Iterator[tuple[Row, object, Item]]:
         """Each row that is taken, the data made of it, and its item, with what `each` makes of it."""
-        is_table = self.source.is_table
-        for place, row in zip(self._places, self._rows(), strict=False):
-            data = self.shape.data(row, number=place + 1, is_table=is_table, seen=seen)
-            item = self._item(row, data)
+        take = self._take
+        for place, row in self._at(take):
+            data, item = self._made(row, place, seen)
             yield row, data, item if each is None else each(item)
 
     @cached_property
     def _take(self) -> Sequence[int] | None:
         if self._taken is not None:
             return self._taken
-        if not self.selection.sample:
-            return range(min(self.selection.limit, sys.maxsize)) if self.selection.limit else None
-        return self.selection.places(self._count())
+        if self.selection.sample:
+            found = self.selection.places(self._count())
+        else:
+            found = range(min(self.selection.limit, sys.maxsize)) if self.selection.limit else None
+        return self._usable(found) if self._skip_bad else found
 
-    @property
-    def _places(self) -> Iterable[int]:
-        return count() if self._take is None else self._take
+    def _usable(self, take: Sequence[int] | None) -> Sequence[int]:
+        """The places among these whose rows make an item; the others are listed."""
+        good = array("q")
+        for place, row in self._at(take):
+            try:
+                self._made(row, place, set())
+                good.append(place)
+            except InputError as error:
+                self.skipped.append(str(error))
+        return good
+
+    def _at(self, take: Sequence[int] | None) -> Iterator[tuple[int, Row]]:
+        return zip(count() if take is None else take, self._rows(take), strict=False)
 
     @property
     def _spreads(self) -> bool:
@@ -253,18 +295,22 @@ class Dataset:
     def _count(self) -> int:
         return sum(1 for _ in self.shape.spread(self.source.rows())) if self._spreads else self.source.count()
 
-    def _rows(self) -> Iterator[Row]:
+    def _rows(self, take: Sequence[int] | None) -> Iterator[Row]:
         self._refuse_unknown()
         if self._spreads:
-            return taken(self.shape.spread(self.source.rows()), self._take)
-        return self.source.rows(take=self._take, only=self.shape.only)
+            return taken(self.shape.spread(self.source.rows()), take)
+        return self.source.rows(take=take, only=self.shape.only)
 
-    def _item(self, row: Row, data: object) -> Item:
+    def _made(self, row: Row, place: int, seen: set[str]) -> tuple[object, Item]:
+        """What a row is as data, and its item."""
+        data: object = None
         try:
-            return parse_item(data, where=row.where)
+            data = self.shape.data(row, number=place + 1, is_table=self.source.is_table, seen=seen)
+            return data, parse_item(data, where=row.where)
         except InputError as error:
-            column = self.shape.columns.columns.get((error.field or "").split("[")[0])
+            column = None if data is None else self.shape.columns.columns.get((error.field or "").split("[")[0])
             more = f" (from the column {column!r})" if column else self._hint(data)
+            more += "; --skip-bad leaves such rows out and lists them" if self._skip_bad is False else ""
             said = str(error).removeprefix(f"{row.where}: ")
             raise InputError(said + more, field=error.field, where=row.where) from None
 

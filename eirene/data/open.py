@@ -132,16 +132,18 @@ def open_dataset(
     format: str = "auto",
     columns: Iterable[str] = (),
     reader: str | None = None,
-    drop_unmapped: bool = False,
     selection: Selection | None = None,
     each: Callable[[Item], Item] | None = None,
+    skip_bad: bool | None = None,
 ) -> Dataset:
     """The items that `name` stands for (see `open_source`); `columns` are texts such as `question=prompt`.
 
+    `skip_bad` leaves out rows that make no item, and lists them in `skipped`.
+
     Raises `InputError` for what cannot be found, and for a map or a reader that is not in a form known.
     """
-    shape = Shape(ColumnMap.of(columns), None if reader is None else reader_named(reader), drop_unmapped)
-    return Dataset(open_source(name, format=format), shape, selection, each=each)
+    shape = Shape(ColumnMap.of(columns), None if reader is None else reader_named(reader))
+    return Dataset(open_source(name, format=format), shape, selection, each=each, skip_bad=skip_bad)
 
 
 def opened(data: str | RowSource) -> RowSource:

@@ -43,6 +43,7 @@ from eirene.models.drawing import Drawing, draw_replies
 from eirene.models.local.chat import chat_of
 from eirene.models.local.layout import Role, carried
 from eirene.models.local.model import LocalModel
+from eirene.models.replies import Reply
 from eirene.models.structured import ReplyForm
 from eirene.models.token_choice import TokenChoice
 from eirene.prompts import SHIPPED, Message, Prompt, PromptSet
@@ -61,6 +62,8 @@ A lower one would raise every consistency without making any critique better.
 TOP_P = 0.9
 _ENTRY_TOKENS = 2 * LONGEST_WORDS + LONGEST_REASON + 100
 """Room for one sentence's entry that the grammar bounds: no token is shorter than a character."""
+_SHOWN_REPLY = 160
+"""Characters of a reply that could not be read."""
 _ENOUGH_TO_TELL = 3  # fewer equal samples are no sign of anything
 
 
@@ -87,6 +90,13 @@ class CriticSpec:
     json_prompt: str
     read: Callable[[str, FeedbackRequest, str | None], Sample]
     in_own_words: bool
+
+    def sample(self, reply: Reply, request: FeedbackRequest) -> Sample:
+        """A reply as it is read; one that cannot be read goes along, shortened, so that people see what came."""
+        found = self.read(reply.text, request, reply.finish_reason)
+        words = " ".join(reply.text[: 4 * _SHOWN_REPLY].encode("utf-8", "replace").decode("utf-8").split())
+        short = words if len(words) <= _SHOWN_REPLY else f"{words[:_SHOWN_REPLY]}..."
+        return found if found.is_valid or not short else found.model_copy(update={"reply": short})
 
     def invalid(self, why: str) -> Sample:
         """A sample that cannot vote, of this critic."""
@@ -212,7 +222,7 @@ class ChatFeedback:
                 if not isinstance(reply, BackendError):
                     said = reply.text, reply.finish_reason
                     if said not in known:
-                        known[said] = self._asking.read(reply.text, request, reply.finish_reason)
+                        known[said] = self._asking.sample(reply, request)
                     drawn.append(known[said])
                     yield drawn[-1]
         if failures:
@@ -305,7 +315,7 @@ class LocalFeedback:
         form = self._form(request)
         ids = self.prompt_ids(request, form=form)
         for reply in await self._model.sample(ids, seeds, sampling=self._how(request, form), meter=meter):
-            yield self._asking.read(reply.text, request, reply.finish_reason)
+            yield self._asking.sample(reply, request)
 
     def _form(self, request: FeedbackRequest) -> ReplyForm | None:
         """The JSON that replies are held to; None where the model is asked for text."""

@@ -203,7 +203,7 @@ def check_sample(sample: Sample, sentences: Sequence[Sentence]) -> Sample:
 
 
 def why_no_quorum(samples: Sequence[Sample], n_valid: int, n_requested: int) -> str:
-    """What a run says that abstains for want of valid samples: the most common cause first, then the counts."""
+    """What a run says that abstains for want of valid samples: the most common cause first, the counts, a reply."""
     why = (
         f"{n_valid} of {len(samples)} samples could be used; a vote needs at least {MIN_VALID} and half of those drawn"
     )
@@ -214,7 +214,9 @@ def why_no_quorum(samples: Sequence[Sample], n_valid: int, n_requested: int) -> 
         return why
     cause, times = causes.most_common(1)[0]
     share = "" if times == len(samples) else f"{times} of {len(samples)} samples; "
-    return f"{cause} ({share}{why})"
+    reply = next((s.reply for s in samples if s.invalid == cause and s.reply is not None), None)
+    shown = "" if reply is None else f'; the model replied, for example: "{reply}"'
+    return f"{cause} ({share}{why}){shown}"
 
 
 def why_under_floor(n_drawn: int, best: float, floor: float) -> str:

@@ -217,18 +217,20 @@ def _reviewed(review: Review | None) -> str:
     return f"; reasons changed by a person: {done}" if done else "; a person changed nothing"
 
 
-def cost(usage: Usage) -> str:
-    """What the run took, in one line."""
+def cost(usage: Usage, *, summed: bool = False, wall_s: float | None = None) -> str:
+    """What a run took, in one line; `summed` over rows made side by side, whose run took `wall_s` by the clock."""
+    work = f"{usage.seconds:,.1f} s of work" if summed else f"{usage.seconds:.2f} s"
+    took = work if wall_s is None else f"{wall_s:,.1f} s ({work})"
     hits = f"{usage.cache_hits:,} repl{'y' if usage.cache_hits == 1 else 'ies'} from the call cache, "
     hits = hits if usage.cache_hits else ""
     if not usage.calls:
-        return f"no model calls, {hits}{usage.seconds:.2f} s"
+        return f"no model calls, {hits}{took}"
     calls = f"{usage.calls:,} model call{'' if usage.calls == 1 else 's'}"
     if usage.retries:
         calls += f" ({usage.retries:,} retried)"
     tokens = f"{usage.input_tokens:,} tokens in ({usage.cached_tokens:,} cached), {usage.output_tokens:,} out"
     money = "price unknown" if usage.cost_usd is None else f"${usage.cost_usd:.4f}"
-    return f"{calls}, {tokens}, {hits}{money}, {usage.seconds:.2f} s"
+    return f"{calls}, {tokens}, {hits}{money}, {took}"
 
 
 # Controls except tab and line feed, C1 controls, line separators, and what overrides the direction of writing (a text

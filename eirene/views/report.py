@@ -61,7 +61,7 @@ def render_report(
         seeds=sorted(Counter(row.seed for row in rows).items()),
         words=[(word, meaning) for word, meaning in MEANING.items() if word in made.words],
         verdicts=tally,
-        cost=cost(made.usage),
+        cost=cost(made.usage, summed=True),
         index=script_safe(compact(list(map(astuple, rows)))),
         details=script_safe("\n".join(made.details)),
         signatures=script_safe(compact(list(made.signatures))),

@@ -27,7 +27,7 @@ def test_a_batch_goes_on_where_it_was_stopped(tmp_path: Path) -> None:
     assert (made, status.totals.rows) == (["year", "none"], 2)
     assert {name: n for name, n in status.totals.statuses.items() if n} == {"accepted": 1, "not_checked": 1}
     assert repr(status.totals) == "Totals(rows=2, accepted=1, not_checked=1)"
-    with pytest.raises(eirene.InputError, match=r"n:4, now n:5; .* replace_changed=True in Python"):
+    with pytest.raises(eirene.InputError, match=r"samples: 4 there, 5 now; .* replace_changed=True in Python"):
         eirene.batch(ROWS, out=out, samples=5)
     assert eirene.batch(ROWS, out=out, samples=5, replace_changed=True).totals.rows == 2
     with out.open("ab") as journal:

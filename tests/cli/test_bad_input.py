@@ -13,7 +13,7 @@ from tests.rows import each
 BAD_ROWS = {
     "question": ({"question": "", "answer": "a"}, "'question' must not be blank"),
     "blank answer": ({"question": "q", "answer": " \n\t"}, "'answer' must not be blank"),
-    "no answer": ({"question": "q"}, "'answer' is missing"),
+    "no answer": ({"question": "q"}, "there is no column 'answer'; columns: question; "),
     "unknown key": ({**GIVEN, "anwser": "a"}, "unknown key 'anwser'"),
     "empty perspective": ({**GIVEN, "perspectives": [{"name": "pro", "arguments": []}]}, "'perspectives[0].arguments'"),
     "no perspectives": ({**GIVEN, "perspectives": []}, "'perspectives' must have at least 1 item"),
@@ -114,6 +114,7 @@ BAD_USAGE: list[tuple[tuple[str, ...], str]] = [
     (("--question", "q", "--answer", " "), "'answer' must not be blank"),
     (("x.json", "--question", "q", "--answer", "a"), "not both"),
     (("--question", "q", "--answer", "a", "--context", "notes.txt"), "there is no file 'notes.txt'"),
+    (("--question", "q", "--answer", "notes.txt"), "there is no file 'notes.txt'"),
     (("--question", "q", "--answer", "a", "--side", "pro"), "--side wants SIDE=TEXT"),
     (("--sampels", "3"), "no such option: --sampels"),
     (("--samples", "many"), "'--samples' must be an integer, got 'many'"),

@@ -40,7 +40,7 @@ def test_the_embedded_default_compares_offline_with_a_report(run: Run, tmp_path:
 def test_a_sample_is_drawn_by_its_seed_and_keeps_the_order_of_the_file(run: Run, tmp_path: Path) -> None:
     rows = write(tmp_path / "rows.jsonl", *({**GIVEN, "id": f"r{n}"} for n in range(9)))
     for name in ("a", "b"):
-        arguments = ("--modes", "improve", "--sample", "3", "--sample-seed", "1", "--samples", "4")
+        arguments = ("--modes", "improve", "--sample", "3,1", "--samples", "4")
         assert run("compare", rows, "--out", tmp_path / name, *arguments).code == 0
     files = [(tmp_path / name / "rows.jsonl").read_text().splitlines() for name in "ab"]
     ids = [[json.loads(line)["id"] for line in lines] for lines in files]
@@ -55,7 +55,7 @@ def test_bad_usage_is_one_clear_line(run: Run, tmp_path: Path) -> None:
         (("--modes", ""), "no mode named"),
         (("--seeds", "0,x"), "seeds must be integers"),
         (("--limit", "-1"), "limit must be at least 0"),
-        (("--sample-seed", "1"), "--sample-seed goes with --sample"),
+        (("--sample", "x"), "--sample wants a number of rows"),
         (("--judge", "embedded"), "a judge is a chat model"),
         (("--price", "1"), "price must be two numbers"),
         (("--price", "1,-1"), "price must not be negative"),

@@ -53,12 +53,29 @@ def test_a_sample_of_a_published_set_is_scored(run: Run, tmp_path: Path) -> None
     ]
     path = write(tmp_path / "eli5.jsonl", *rows)
     arguments = ("score", path, "--reader", "eli5", "--detectors", "rouge", "--out", "-")
-    ten = ids(run(*arguments, "--sample", "10", "--sample-seed", "4").out)
+    ten = ids(run(*arguments, "--sample", "10,4").out)
     assert len(ten) == 10
     assert ten == sorted(ten, key=int)
-    assert ids(run(*arguments, "--sample", "10", "--sample-seed", "4", "--limit", "30").out) == ten
+    assert ids(run(*arguments, "--sample", "10,4", "--limit", "30").out) == ten
     assert ids(run(*arguments, "--limit", "3").out) == ["0", "1", "2"]
-    assert set(ten) < set(ids(run(*arguments, "--sample", "20", "--sample-seed", "4").out))
+    assert set(ten) < set(ids(run(*arguments, "--sample", "20,4").out))
+
+
+def test_bad_rows_are_left_out_and_listed_where_that_is_asked_for(run: Run, tmp_path: Path) -> None:
+    """The same rows are made and resumed as if the others were not there."""
+    rows = write(tmp_path / "rows.jsonl", GIVEN, {**GIVEN, "answer": " "}, {"prompt": "Why?"}, {**GIVEN, "id": "z"})
+    out, folder = tmp_path / "out.jsonl", tmp_path / "folder"
+    assert_error(run("score", rows, "--out", out), "must not be blank; give a text, or leave the key out; --skip-bad")
+    assert_error(run("score", write(tmp_path / "bad.jsonl", {"id": 1}), "--out", out, "--skip-bad"), "no row that can")
+    told = ("batch", rows, "--out", out, "--skip-bad", "--samples", "4", "--workers", "1")
+    done = run(*told)
+    assert (done.code, len(out.read_text("utf-8").splitlines())) == (0, 2), done.err
+    blank, other = (tmp_path / "out.jsonl.skipped").read_text("utf-8").splitlines()
+    assert blank.startswith(f"{rows}, line 2: 'answer' must not be blank") and blank in done.err
+    assert other.startswith(f"{rows}, line 3: there is no column 'question'; columns: prompt;")
+    assert run(*told).err.startswith("nothing to do: all 2 rows are in")
+    run("compare", rows, "--out", folder, "--skip-bad", "--modes", "improve,generic")
+    assert (folder / "skipped.txt").read_text("utf-8").splitlines() == [blank, other]
 
 
 @pytest.mark.slow
@@ -93,7 +110,7 @@ def test_labelled_answers_may_come_in_any_form(run: Run, tmp_path: Path) -> None
         tmp_path / "data.parquet",
     )
     for name in ("data.jsonl", "data.parquet"):
-        for flags, n in (((), 6), (("--limit", "4"), 4), (("--sample", "2", "--sample-seed", "1"), 2)):
+        for flags, n in (((), 6), (("--limit", "4"), 4), (("--sample", "2,1"), 2)):
             shown = run("evaluate", "feedback", tmp_path / name, "--draws", "10", "--json", *flags)
             assert json.loads(shown.out)["counts"]["answers"] == n, shown.err
 
@@ -117,7 +134,7 @@ ERRORS: list[tuple[tuple[Any, ...], str]] = [
     ((TABLE, "--format", "parquet"), "table.csv: cannot be read: "),
     ((TABLE, "--limit", "-1"), "limit must be at least 0"),
     ((TABLE, "--sample", "-1"), "sample must be at least 0"),
-    ((TABLE, "--sample-seed", "1"), "--sample-seed goes with --sample"),
+    ((TABLE, "--sample", "3,1,2"), "--sample wants a number of rows"),
     (("hf-dataset:a/b",), "hf-dataset:a/b: the hub cannot be reached"),
     (("hf-dataset:",), "is not in the form hf-dataset:OWNER/NAME[:CONFIG][@SPLIT][#REVISION]"),
     ((EXAMPLES,), "has files of several formats: csv, jsonl; name one file"),

@@ -54,6 +54,14 @@ def test_passages_and_sides_stand_beside_a_question_and_an_answer(run: Run, tmp_
     asked = ("refine", "--question", "When?", "--answer", "It was opened in 1899.", "--json")
     for given in ("It was opened in March 1890.", file):
         assert run(*asked, "--context", given).record["answer"] == "It was opened in 1890."
+    asked = ("refine", "--question", "When?", "--answer", "-", "--context", file, "--json")
+    assert run(*asked, stdin=b"It was opened in 1899.\n").record["answer"] == "It was opened in 1890."
+    assert_error(run(*asked, "--context", "-"), "standard input is one text")
+    mine = ("--question", "When?", "--answer", "It was opened in 1899.", "--context", "-")
+    assert run("score", *mine, stdin=file.read_bytes()).out.startswith("errors from 0 to 1, lower is better\nrouge: ")
+    assert run("check", *mine, "--fail-if", "contradicted > 0", stdin=file.read_bytes()).code == 3
+    asked = ("refine", "--question", "When?", "--answer", "It was opened in 1899.", "--json")
+    assert "context When is taken as a text: there is no such file" in run(*asked, "--context", "When").err
     sides = ("--side", "pro=Families save money.", "--side", "con=Buses are slow.", "--side", "pro=It is clean.")
     scored = run(*asked, *sides).record["scores"]["original"]["alignment"]["arguments"]
     assert [argument["group"] for argument in scored] == ["pro", "pro", "con"]

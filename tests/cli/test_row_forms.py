@@ -60,6 +60,7 @@ FORMS: dict[str, tuple[dict[str, Any], dict[str, Any]]] = {
         {"context": [[{"title": "Zoos", "text": "They teach children."}], FREE]},
         {"context": TITLED},
     ),
+    "data": ({"context": {"place": "Zoo", "of": None}}, {"context": ['{"place": "Zoo", "of": null}']}),
     "a wiki link": ({"context": "[[Zoos]] teach [1]."}, {"context": ["[[Zoos]] teach [1]."]}),
     "a note as JSON in a text": (
         {"feedback": json.dumps([{"sentence": 1, "reason": "r"}])},
@@ -89,7 +90,7 @@ BAD: dict[str, tuple[dict[str, Any], str]] = {
     "a name twice": ({"perspectives": [SIDES[0], SIDES[0]]}, "has the name 'pro' twice"),
     "passages that are a number": ({"context": 5}, PASSAGES_ARE),
     "a passage that is a number": ({"context": [TEACH, 5]}, PASSAGES_ARE),
-    "a passage without a text": ({"context": [{"url": "x"}]}, "its text is looked for under text, page_content,"),
+    "a passage without a text": ({"context": [{"text": ["x"]}]}, "got the object {'text': ['x']} among them"),
     "a broken list": ({"context": '["a'}, PASSAGES_ARE),
     "passages too deep": ({"context": [[[[[[[[[[[[TEACH]]]]]]]]]]]]}, "lists may lie 10 deep"),
     "a blank passage": ({"context": [TEACH, " "]}, "must not be blank"),

@@ -75,7 +75,7 @@ BAD: list[tuple[dict[Any, Any], str | None, str]] = [
     ({**ROW, "perspectives": [PRO, {**PRO, "name": "pro "}]}, "perspectives", "has the name 'pro' twice"),
     ({**ROW, "context": 5}, "context", "'context' must be a text or a list of texts, or of passages such as {"),
     ({**ROW, "context": ["a", 5]}, "context", "got the number 5 among them"),
-    ({**ROW, "context": [{"id": 1}]}, "context", "its text is looked for under text, page_content, passage,"),
+    ({**ROW, "context": [{"text": 1}]}, "context", "got the object {'text': 1} among them"),
     ({**ROW, "context": " "}, "context[0]", "must not be blank"),
     ({**ROW, "context": '["a'}, "context", "'context' begins as JSON and is not JSON"),
     (

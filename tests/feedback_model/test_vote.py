@@ -182,9 +182,11 @@ def test_quorum_is_three_valid_and_half_of_those_drawn(subtests: pytest.Subtests
 
 
 def test_a_missed_quorum_names_counts_and_the_most_common_fault() -> None:
-    why = select([bad("cut off"), bad("refused"), bad("cut off"), sample("x", None)], TWO, n_requested=4).abstained
+    cut = bad("cut off").model_copy(update={"reply": "1: Incom"})
+    why = select([bad("cut off"), bad("refused"), cut, sample("x", None)], TWO, n_requested=4).abstained
     assert why == (
-        "cut off (2 of 4 samples; 1 of 4 samples could be used; a vote needs at least 3 and half of those drawn)"
+        "cut off (2 of 4 samples; 1 of 4 samples could be used; a vote needs at least 3 and half of those drawn); "
+        'the model replied, for example: "1: Incom"'
     )
 
 

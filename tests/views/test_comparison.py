@@ -106,7 +106,7 @@ def test_what_is_zero_in_every_mode_has_no_column_and_no_row() -> None:
     assert shown["differences"].note == "The modes do not differ at all in: coverage error (x)."
     assert "coverage error (x)" not in shown["differences"].plots[0][1]
     assert shown["outcomes"].tables[0].columns == ("Mode", "Rows", "Accepted", "Kept")
-    assert shown["costs"].tables[0].columns == ("Mode", "Seconds")
+    assert shown["costs"].tables[0].columns == ("Mode", "Seconds of work")
     assert [row[0] for row in shown["differences"].tables[0].groups[0].rows] == ["coverage error (rouge)"]
     out = io.StringIO()
     Console(file=out, width=80, markup=False).print(render_comparison(none))

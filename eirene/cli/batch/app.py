@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from contextlib import AbstractContextManager
 from functools import partial
+from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
@@ -12,7 +13,7 @@ from typer.core import TyperGroup
 from eirene.cli import flags
 from eirene.cli.batch.flags import BatchModels, DryRunFlags, LimitFlags, OfflineFlags, RunFlags, runner_for, stoppable
 from eirene.cli.batch.plan import dry_run, exchange
-from eirene.cli.data_flags import IN_HELP, CorpusFlags, DataFlags
+from eirene.cli.data_flags import IN_HELP, CorpusFlags, DataFlags, SkipBad, tell_skipped
 from eirene.cli.flags import LoopFlags, TraceFlags, with_groups
 from eirene.cli.model_flags import ModelFlags
 from eirene.cli.terminal import console, output, say
@@ -41,14 +42,14 @@ app = typer.Typer(cls=_RunByDefault, help="Refine a whole data set; run the same
 
 @app.command("run")
 @with_groups(
-    "backend", "base-url", "out", "mode", "map", "limit", "corpus", "concurrency", "workers", "cache", "max-cost",
-    "dry-run", "retry-failed", "config",
+    "backend", "base-url", "out", "map", "skip-bad", "limit", "cache", "max-cost", "dry-run", "retry-failed"
 )  # fmt: skip
 def batch(
     file: In,
     *,
     out: Out,
     data: DataFlags,
+    skip_bad: SkipBad = False,
     corpus: CorpusFlags,
     models: ModelFlags,
     loop: LoopFlags,
@@ -79,7 +80,7 @@ def batch(
         built = _models(models, loop, run, limits)
         limiter = Limiter(run.concurrency, adaptive=True)
         parts = built.parts(limiter, cache=cache, offline=dry.dry_run or offline.export_requests is not None)
-        dataset = data.open(file, each=corpus.filler())
+        dataset = data.open(file, each=corpus.filler(), skip_bad=skip_bad)
         again = Again(run.retry_failed, run.replace_changed, run.replace_damaged)
         with few_warnings(), tracing.active(), watch_batch() as shown, open_batch(
             dataset, out=out, hashes=RowHash(parts, settings), settings=settings, again=again,
@@ -91,7 +92,8 @@ def batch(
                 dry_run(opened, parts, settings, models=built, as_json=dry.as_json)
             running = runner_for(built, run, parts, settings, limiter=limiter, n_rows=opened.n_left)
             code = _run(opened, running, limits=limits, grace_s=run.grace, shown=shown)
-        _tell(opened, out)
+        _tell(opened, out, wall_s=shown.passed_s)
+        tell_skipped(dataset, Path(f"{out}.skipped"))
     if code or opened.totals.statuses["failed"] > run.fail_on_error * opened.totals.rows:
         raise typer.Exit(code or 1)
 
@@ -145,7 +147,7 @@ def _run(
         raise
 
 
-def _tell(opened: Batch, out: str) -> None:
+def _tell(opened: Batch, out: str, *, wall_s: float) -> None:
     """What was done, what is left, and why."""
     from eirene.views.facts import cost
 
@@ -154,8 +156,9 @@ def _tell(opened: Batch, out: str) -> None:
         say(f"nothing to do: all {opened.n_rows:,} rows are in {out}{others}")
         return
     counts = ", ".join(f"{n:,} {status}" for status, n in opened.made.statuses.items() if n) or "none"
+    spent = cost(opened.made.usage, summed=True, wall_s=wall_s)
     before = f" ({opened.n_done:,} were there before)" if opened.n_done else ""
-    say(f"made {opened.made.rows:,} rows{before}: {counts}; {cost(opened.made.usage)}{others}")
+    say(f"made {opened.made.rows:,} rows{before}: {counts}; {spent}{others}")
     if opened.n_left:
         say(
             f"stopped ({opened.stopped}): {opened.n_left:,} of {opened.n_rows:,} rows are left; "
@@ -201,5 +204,5 @@ def _show(found: BatchStatus) -> None:
         table.add_row(f"    {visible(kind)}", f"{n:,}", "")
     shown = console()
     shown.print(table)
-    shown.print(cost(found.totals.usage))
+    shown.print(cost(found.totals.usage, summed=True))
     shown.print("a run holds this journal" if found.is_held else "no run holds this journal")

@@ -17,7 +17,7 @@ from eirene.views.facts import visible
 from eirene.views.tables import Cell, HtmlTable, RowGroup, figure, p_value
 
 Json = Mapping[str, Any]
-_SPENT = {"calls": "Calls", "input_tokens": "Tokens in", "output_tokens": "Tokens out", "seconds": "Seconds",
+_SPENT = {"calls": "Calls", "input_tokens": "Tokens in", "output_tokens": "Tokens out", "seconds": "Seconds of work",
           "cost_usd": "Cost"}  # fmt: skip
 _ADVISORY = "Advisory scores: shown, and decide nothing"
 

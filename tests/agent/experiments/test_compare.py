@@ -108,7 +108,7 @@ def test_a_rerun_with_another_mode_does_that_mode_alone(tmp_path: Path) -> None:
 
 def test_rows_of_other_settings_or_items_are_refused(tmp_path: Path) -> None:
     compare(tmp_path, Refiner())
-    with pytest.raises(InputError, match=r"other settings: .*rounds:1.* now .*rounds:2"):
+    with pytest.raises(InputError, match=r"other settings: .*max-rounds: 1 there, 2 now"):
         compare(tmp_path, Refiner(), settings=Settings.of(samples=4))
     with pytest.raises(InputError, match="another input"):
         compare(tmp_path, Refiner(), [item(0, question="Buses?")])

@@ -66,7 +66,7 @@ def test_what_rows_do_not_bring_is_counted_and_a_judge_that_is_not_named_is_an_e
 
 def test_a_development_file_chooses_and_a_sample_is_drawn_by_its_seed(run: Run, tmp_path: Path) -> None:
     data, dev = write(tmp_path / "rows.jsonl", *rows(12)), write(tmp_path / "dev.jsonl", *rows(4))
-    arguments = ("--detectors", "rouge", "--draws", "50", "--json", "--sample", "6", "--sample-seed", "5")
+    arguments = ("--detectors", "rouge", "--draws", "50", "--json", "--sample", "6,5")
     results = [run("evaluate", "detectors", data, "--dev", dev, "--out", tmp_path / o, *arguments) for o in "ab"]
     first, second = (json.loads(result.out) for result in results)
     assert first["levels"] == second["levels"]
@@ -84,7 +84,7 @@ def test_bad_usage_is_one_clear_line(run: Run, tmp_path: Path) -> None:
     for arguments, said in [
         (("--detectors", "rogue"), "unknown detector 'rogue'; known: alignment"),
         (("--limit", "-1"), "limit must be at least 0"),
-        (("--sample-seed", "1"), "--sample-seed goes with --sample"),
+        (("--sample", "x"), "--sample wants a number of rows"),
         (("--dev-share", "1"), "dev-share must lie between 0 and 1"),
         (("--draws", "0"), "draws must be at least 1"),
         (("--dev", "nowhere.jsonl"), "no such file"),
