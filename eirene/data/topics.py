@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import re
 import unicodedata
+from collections import Counter
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, replace
-from typing import Annotated, Any
+from itertools import count
+from typing import Annotated, Any, Self
 
-from pydantic import BeforeValidator, ConfigDict, Field, JsonValue
+from pydantic import BeforeValidator, ConfigDict, Field, JsonValue, model_validator
 
 from eirene.core.coercion import as_id, as_sides, as_texts
 from eirene.core.errors import InputError
@@ -21,14 +22,34 @@ from eirene.data.open import opened
 from eirene.data.source import RowSource
 from eirene.text.unicode import Text
 
+_Id = Annotated[Text, BeforeValidator(as_id)]
+_Texts = Annotated[list[Text], BeforeValidator(as_texts)]
 
-@dataclass(frozen=True, slots=True)
-class Argument:
+
+class _TopicForm(CheckedModel):
+    model_config = ConfigDict(extra="forbid", frozen=True, strict=True)
+
+    @model_validator(mode="before")
+    @classmethod
+    def _without_nulls(cls, data: Any) -> Any:
+        return {key: value for key, value in data.items() if value is not None} if isinstance(data, dict) else data
+
+
+def _as_arguments(value: object) -> object:
+    found = as_texts(value) if isinstance(value, str) else [value] if isinstance(value, dict) else value
+    return [{"text": one} if isinstance(one, str) else one for one in found] if isinstance(found, list) else found
+
+
+def _as_wording(value: object) -> object:
+    return value["text"] if isinstance(value, dict) and "text" in value and {*value} <= {"text", "source"} else value
+
+
+class Argument(_TopicForm):
     """One argument. `id` is unique within its topic; `paraphrases` say the same in other words."""
 
-    id: str
-    text: str
-    paraphrases: tuple[str, ...] = ()
+    text: Text
+    id: _Id = ""
+    paraphrases: list[Annotated[Text, BeforeValidator(_as_wording)]] = Field(default_factory=list)
     source: str | None = None
 
     @property
@@ -37,29 +58,53 @@ class Argument:
         return (self.text, *self.paraphrases)
 
 
-@dataclass(frozen=True, slots=True)
-class Side:
+class Side(_TopicForm):
     """One side. `speakers` is who takes it, as a plural that a sentence may begin with ("farmers"); None: not said."""
 
-    name: str
-    arguments: tuple[Argument, ...]
-    speakers: str | None = None
+    name: Text
+    arguments: Annotated[list[Argument], BeforeValidator(_as_arguments)]
+    speakers: Text | None = None
 
 
-@dataclass(frozen=True, slots=True)
-class Topic:
+class Topic(_TopicForm):
     """A disputed question. Sides without an argument are left out, so that there may be one or none."""
 
-    id: str
-    question: str
-    sides: tuple[Side, ...]
-    aliases: tuple[str, ...] = ()
-    sources: tuple[str, ...] = ()
+    question: Text
+    perspectives: Annotated[list[Side], BeforeValidator(as_sides)]
+    id: _Id = ""
+    aliases: _Texts = Field(default_factory=list)
+    sources: _Texts = Field(default_factory=list)
+    meta: dict[str, JsonValue] = Field(default_factory=dict)
+
+    @model_validator(mode="after")
+    def _set_ids(self) -> Self:
+        """Ids for what has none: of the topic by its content, of arguments by their number."""
+        key = self.id or "topic-" + digest(self.model_dump(mode="json", exclude={"id"}))[:12]
+        numbers, sides = count(1), []
+        for side in self.perspectives:
+            named = [
+                a.model_copy(update={"id": a.id or f"{key}-{n}"}) for a, n in zip(side.arguments, numbers, strict=False)
+            ]
+            sides.append(side.model_copy(update={"arguments": named}))
+        for name, n in Counter(side.name.strip() for side in sides).items():
+            if n > 1:
+                raise ValueError(f"two perspectives are called {name!r}; give each its own name")
+        for name, n in Counter(argument.id for side in sides for argument in side.arguments).items():
+            if n > 1:
+                raise ValueError(f"two arguments have the id {name!r}; give each its own")
+        object.__setattr__(self, "id", key)
+        object.__setattr__(self, "perspectives", [side for side in sides if side.arguments])
+        return self
+
+    @property
+    def sides(self) -> tuple[Side, ...]:
+        """The perspectives."""
+        return tuple(self.perspectives)
 
     @property
     def arguments(self) -> Iterator[tuple[Side, Argument]]:
         """Every argument with its side, in order."""
-        return ((side, argument) for side in self.sides for argument in side.arguments)
+        return ((side, argument) for side in self.perspectives for argument in side.arguments)
 
     @property
     def names(self) -> tuple[str, ...]:
@@ -94,7 +139,7 @@ def parse_topic(data: object, *, where: str | None = None) -> Topic:
     """Checks one row and returns it as a `Topic`; raises `InputError`."""
     if not isinstance(data, dict):
         raise InputError("a topic must be a JSON object with 'question' and 'perspectives'", where=where)
-    return validated(_TopicRow, data, where=where).topic(where)
+    return validated(Topic, data, where=where)
 
 
 def key_of(text: str) -> str:
@@ -119,81 +164,11 @@ def without_copies(topic: Topic, *, across_sides: bool) -> tuple[Topic, int]:
                 continue
             seen.add(key)
             kept.append(argument)
-        sides.append(replace(side, arguments=tuple(kept)))
-    return replace(topic, sides=tuple(side for side in sides if side.arguments)), dropped
+        sides.append(side.model_copy(update={"arguments": kept}))
+    return topic.model_copy(update={"perspectives": [side for side in sides if side.arguments]}), dropped
 
 
 _WORD = re.compile(r"[^\W_]+")
-
-
-class _StrictForm(CheckedModel):
-    model_config = ConfigDict(extra="forbid", frozen=True, strict=True)
-
-
-def _as_object(value: object) -> object:
-    return {"text": value} if isinstance(value, str) else value
-
-
-class _ParaphraseRow(_StrictForm):
-    text: Text
-    source: str | None = None
-
-
-class _ArgumentRow(_StrictForm):
-    text: Text
-    id: _Id | None = None
-    paraphrases: list[Annotated[_ParaphraseRow, BeforeValidator(_as_object)]] = Field(default_factory=list)
-    source: str | None = None
-
-    def argument(self, default_id: str) -> Argument:
-        return Argument(self.id or default_id, self.text, tuple(p.text for p in self.paraphrases), self.source)
-
-
-def _as_arguments(value: object) -> object:
-    return as_texts(value) if isinstance(value, str) else [value] if isinstance(value, dict) else value
-
-
-_Arguments = Annotated[list[Annotated[_ArgumentRow, BeforeValidator(_as_object)]], BeforeValidator(_as_arguments)]
-_Texts = Annotated[list[Text], BeforeValidator(as_texts)]
-_Id = Annotated[Text, BeforeValidator(as_id)]
-
-
-class _SideRow(_StrictForm):
-    name: Text
-    arguments: _Arguments
-    speakers: Text | None = None
-
-
-class _TopicRow(_StrictForm):
-    question: Text
-    perspectives: Annotated[list[_SideRow], BeforeValidator(as_sides)]
-    id: _Id | None = None
-    aliases: _Texts = Field(default_factory=list)
-    sources: _Texts = Field(default_factory=list)
-    meta: dict[str, JsonValue] = Field(default_factory=dict)
-
-    def topic(self, where: str | None) -> Topic:
-        key = self.id or "topic-" + digest(self.model_dump(mode="json", exclude={"id"}))[:12]
-        sides = [(side.name, side.arguments, side.speakers) for side in self.perspectives]
-        return Topic(key, self.question, _sides(key, sides, where), tuple(self.aliases), tuple(self.sources))
-
-
-def _sides(topic: str, rows: list[tuple[str, list[_ArgumentRow], str | None]], where: str | None) -> tuple[Side, ...]:
-    sides, names, ids, n = [], set(), set(), 0
-    for name, arguments, speakers in rows:
-        if name.strip() in names:
-            raise InputError(f"two perspectives are called {name!r}; give each its own name", where=where)
-        names.add(name.strip())
-        found = []
-        for row in arguments:
-            n += 1
-            found.append(row.argument(f"{topic}-{n}"))
-            if found[-1].id in ids:
-                raise InputError(f"two arguments have the id {found[-1].id!r}; give each its own", where=where)
-            ids.add(found[-1].id)
-        if found:
-            sides.append(Side(name, tuple(found), speakers))
-    return tuple(sides)
 
 
 _SIDES = ("pro", "con")

@@ -191,8 +191,8 @@ def to_be_said(topic: Topic, *, per_side: int | None = None, seed: int = 0) -> t
     sides = []
     for side in whole.sides:
         chosen = sorted(int(n) for n in rng.permutation(len(side.arguments))[:number])
-        sides.append(replace(side, arguments=tuple(side.arguments[n] for n in chosen)))
-    return replace(whole, sides=tuple(sides)), copies
+        sides.append(side.model_copy(update={"arguments": [side.arguments[n] for n in chosen]}))
+    return whole.model_copy(update={"perspectives": sides}), copies
 
 
 def resolve_writer(backend: Backend, *, base_url: str | None = None, chat_options: ChatOptions | None = None) -> Writer:

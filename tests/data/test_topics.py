@@ -31,7 +31,7 @@ OURS: dict[str, Any] = {
 
 def test_our_form_keeps_everything_and_names_what_has_no_id() -> None:
     topic = parse_topic(OURS)
-    assert (topic.id, topic.names, topic.sources) == ("zoos", ("Should zoos be closed?", "closing zoos"), ("a page",))
+    assert (topic.id, topic.names, topic.sources) == ("zoos", ("Should zoos be closed?", "closing zoos"), ["a page"])
     assert [(side.name, side.speakers, argument.id) for side, argument in topic.arguments] == [
         ("pro", None, "zoos-1"),
         ("pro", None, "zoos-2"),

@@ -17,7 +17,7 @@ from eirene.core.errors import InputError, UnusableReplyError
 from eirene.core.grounding import ArgumentGroup, Grounding
 from eirene.core.records import STATUSES, Item
 from eirene.core.usage import Meter, Usage
-from eirene.data.topics import Argument, Side, Topic
+from eirene.data.topics import parse_topic
 from eirene.eval.base import Case
 from eirene.eval.detectors.chainpoll import ChainPoll
 from eirene.feedback_model.base import FeedbackRequest
@@ -141,8 +141,7 @@ async def test_chainpoll_reads_its_polls(gguf_file: Path) -> None:
 
 @pytest.mark.slow
 async def test_an_npov_response_is_written(gguf_file: Path) -> None:
-    sides = tuple(Side(name, (Argument(name, text),)) for name, text in SIDES.items())
-    topic = Topic("trams", "Should the town build a tram line?", sides)
+    topic = parse_topic({"id": "trams", "question": "Should the town build a tram line?", "perspectives": SIDES})
     writer, meter = ChatWriter(resolve_chat(named(gguf_file))), Meter()
     try:
         text = (await writer.write(WriteTask(topic.question, topic, 1), meter=meter)).main

@@ -10,7 +10,7 @@ import pytest
 
 from eirene.core.errors import InputError
 from eirene.core.usage import Meter
-from eirene.data.topics import Argument, Side, Topic
+from eirene.data.topics import parse_topic
 from eirene.models.local.model import load_local
 from eirene.models.training.recipes import PromptTuningRecipe
 from eirene.npov import WriteTask
@@ -35,7 +35,7 @@ async def test_it_writes_what_it_was_taught_through_the_writer(tmp_path: Path) -
     trained = train_generator(write(tmp_path / "d.jsonl", *[ROW] * 1), tmp_path / "out", base=str(base), recipe=recipe)
     assert trained.card["figures"]["train_loss"][-1] < 0.2
     writer = LocalWriter(load_local(f"hf:{tmp_path / 'out'}"))
-    topic = Topic("wind", "Wind?", (Side("pro", (Argument("1", "Wind is clean."),)),))
+    topic = parse_topic({"id": "wind", "question": "Wind?", "perspectives": {"pro": "Wind is clean."}})
     assert (await writer.write(WriteTask("Wind?", topic, 0), meter=Meter())).main == ANSWER
 
 
