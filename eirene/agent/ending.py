@@ -59,7 +59,7 @@ def unchanged(state: State, attempt: Attempt, last: str) -> Json:
     reasons = list(_against_rewrites(state, attempt, last))
     if reasons:
         then = "" if reasons[-1] == last else f"; then {last}"
-        return ended(state, "kept", f"no rewrite passed the gate: {reasons[-1]}{then}")
+        return ended(state, "kept", f"no rewrite was accepted: {reasons[-1]}{then}")
     critique = load_critique(state)
     if critique is None or critique.is_complete:
         return ended(state, "not_checked", f"nothing was rewritten: {last}")

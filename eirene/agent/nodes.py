@@ -318,6 +318,7 @@ class Nodes:
             pairwise=attempt.pairwise,
             settings=self.settings,
             edits=attempt.edits,
+            given=grounding_for(item_of(state), load_critique(state)),
         )
 
     def _accepted(self, state: State, attempt: Attempt, verdict: Verdict) -> Json:

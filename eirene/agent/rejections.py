@@ -37,7 +37,7 @@ def describe_undone(undone: Sequence[EditDecision]) -> str:
 def _undone(edit: EditDecision) -> str:
     if edit.check == COMPARISON:  # its reason quotes the words
         return edit.why or ""
-    return f"{_quoted(edit.new or edit.old)} ({edit.check}: {edit.why})"
+    return f"{_quoted(edit.new or edit.old)} ({edit.why})"
 
 
 FAULTY = 0.5

@@ -152,20 +152,12 @@ def _present(record: Record, item: Item, n: int, total: int, *, as_json: bool, h
         _show(record, n, total)
 
 
-def passage_sentences(item: Item) -> tuple[str, ...]:
-    """Passage sentences that bear on the question, in the order in which the `alignment` detector numbers them."""
-    from eirene.alignment import bearing_sentences
-    from eirene.models.encoder.runtime import shipped_encoder
-
-    return bearing_sentences(item.context or (), item.query, shipped_encoder())
-
-
 def page_of(record: Record, item: Item) -> str:
     """The page of a run."""
     from eirene.verification.verify import verify_item
     from eirene.views.report import render_page
 
-    return render_page(record, item=item, bearing=passage_sentences, verified=verify_item)
+    return render_page(record, item=item, verified=verify_item)
 
 
 def _write_page(record: Record, item: Item, path: str, *, force: bool) -> None:

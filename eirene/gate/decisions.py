@@ -119,7 +119,7 @@ class JudgedEdits:
 
 def _told(reasons: Sequence[tuple[str, Objection]]) -> tuple[str, str]:
     if not reasons:
-        return "undo", "it could not be told from what may not stay"
+        return "undo", "it could not be parted from what may not stay"
     return reasons[0][0], "; ".join(dict.fromkeys(objection.why for _, objection in reasons))
 
 
@@ -130,13 +130,9 @@ class Mended:
     `falsifies`: an argument that was said there alone was never said.
     """
 
-    check: str
     change: str
     places: tuple[Span, ...]
     falsifies: bool
-
-    def __str__(self) -> str:
-        return f"{self.check}: {self.change}"
 
 
 def mended_faults(case: EditCase, checks: Sequence[NamedCheck]) -> Iterator[Mended]:
@@ -150,7 +146,7 @@ def mended_faults(case: EditCase, checks: Sequence[NamedCheck]) -> Iterator[Mend
                 places = tuple(_places(turned, objection))
                 # Where nothing was given, "arguments" are the text's own sentences, with whatever was wrong in them.
                 falsifies = objection.falsifies or not case.has_given
-                yield Mended(check.name, _change(turned, objection), places, falsifies)
+                yield Mended(_change(turned, objection), places, falsifies)
 
 
 def without_errors(before: str, mended: Sequence[Mended]) -> str | None:

@@ -149,7 +149,9 @@ class _EditChecks:
         judged = self._judged(EditReasons(None, self.rewrite.before, self._cleaned[0]))
         mended = tuple(mended_faults(case, self.checks))
         rest = without_errors(case.before, mended)
-        return CheckedRewrite(case.after, tuple(judged.decisions()), tuple(dict.fromkeys(map(str, mended))), rest)
+        return CheckedRewrite(
+            case.after, tuple(judged.decisions()), tuple(dict.fromkeys(m.change for m in mended)), rest
+        )
 
     def compared(self) -> CheckedRewrite:
         """The rewrite without the edits that checks object to, and without those that make it no better."""

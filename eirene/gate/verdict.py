@@ -11,9 +11,11 @@ from dataclasses import dataclass
 from types import MappingProxyType
 from typing import Literal
 
+from eirene.core.grounding import Grounding
 from eirene.core.loop_settings import LoopSettings
 from eirene.core.records import EditDecision, RewriteComparison
 from eirene.core.scores import PairJudgement, Score, Scores, Unscored, number
+from eirene.text.quoting import quoted
 from eirene.text.refusals import opens_as_refusal
 
 _SAID = 0.5
@@ -24,8 +26,8 @@ _SURE = 0.2
 _SURER = 0.1
 """How much the error of one argument must change to count: 0.03 to 0.01 is no gain, 0.51 to 0.54 no harm."""
 
-_MOST_SAID = 3
-"""Edits that a reason tells of."""
+_MOST_SAID, _LONGEST = 3, 80
+"""Edits that a reason tells of, and characters of an argument."""
 
 _SLACK = 1e-9
 """Keeps 0.12 - 0.10 from counting as more than 0.02."""
@@ -44,10 +46,10 @@ class Verdict:
 
 @dataclass(frozen=True, slots=True)
 class _Difference:
-    name: str
+    what: str
+    by: str
     before: Score
     after: Score
-
     fine: float = 0.0
     of_arguments: bool = False
 
@@ -69,7 +71,7 @@ class _Difference:
         return max(tolerance, _SURER) if self.fine else tolerance
 
     def __str__(self) -> str:
-        return f"{self.name} {_shown(self.before)} -> {_shown(self.after)}"
+        return f"{self.what} {_shown(self.before)} -> {_shown(self.after)} (by {self.by})"
 
 
 def judge(
@@ -82,6 +84,7 @@ def judge(
     without_errors: Mapping[str, Scores] = MappingProxyType({}),
     pairwise: PairJudgement | None = None,
     edits: Sequence[EditDecision] = (),
+    given: Grounding | None = None,
 ) -> Verdict:
     """Compares the best text's scores with the candidate's, detector by detector.
 
@@ -94,19 +97,18 @@ def judge(
     judgement of the pairwise judge where it was asked, in place of the scores; unscored, nothing is accepted. A rewrite
     that does what a person's notes ask (mode human) need only not surely be the worse one. One that puts a fault right
     may bring falsehoods with it: that excuses nothing. What `edits` did is the reason for what is accepted; without any
-    it is the score that tells.
+    it is the score that tells. `given` has the words of an argument that is lost.
     """
-    harm = harm_by_scores(before, after, settings=settings, mended=mended, without_errors=without_errors)
+    harm = harm_by_scores(before, after, settings=settings, mended=mended, without_errors=without_errors, given=given)
     if harm is not None:
         return harm
     if pairwise is not None:
         better, is_asked_for = number(pairwise.better), settings.mode == "human"
         if not is_asked_for or better is None or not settings.judge_risk < better < 1.0 - settings.judge_risk:
             return _by_pair(pairwise, settings.judge_risk)
-    gain = _gain(list(_changes(before, after)), before, after, settings, edits) if gain_measurable else None
+    gain = _gain(before, after, settings, edits, given) if gain_measurable else None
     if mended:
-        what = "faults were corrected"
-        return Verdict(True, "gain", _told(what, edits, f" ({_kinds(mended)}), and no deciding score is worse"))
+        return Verdict(True, "gain", _shown_edits(edits) or "a fault was corrected, and nothing got worse")
     if gain is not None:
         return gain
     accept = settings.when_gain_unmeasured == "accept"
@@ -118,7 +120,7 @@ def judge_comparison(comparison: RewriteComparison, edits: Sequence[EditDecision
     """The verdict by how likely the rewrite is the better answer; its reasons are those of the edits that stay."""
     chance = f"better with probability {comparison.better:.2f}"
     if comparison.threshold is None:
-        return Verdict(False, "comparison", f"{chance}, and no probability keeps the risk {comparison.risk:g}")
+        return Verdict(False, "comparison", f"{chance}, and none is high enough for a risk of {comparison.risk:g}")
     shown = _shown_edits(edits)
     if comparison.accepts:
         return Verdict(True, "comparison", f"{shown or 'the answer changed'} ({chance})")
@@ -134,12 +136,6 @@ def _shown_edits(edits: Sequence[EditDecision]) -> str:
     return "; ".join(said[:_MOST_SAID]) + (f"; and {len(said) - _MOST_SAID} more" if len(said) > _MOST_SAID else "")
 
 
-def _told(what: str, edits: Sequence[EditDecision], by_scores: str) -> str:
-    """What was gained, by the edits where these are known, else by the scores."""
-    shown = _shown_edits(edits)
-    return f"{what}: {shown}" if shown else f"{what}{by_scores}"
-
-
 def harm_by_scores(
     before: Mapping[str, Scores],
     after: Mapping[str, Scores],
@@ -147,6 +143,7 @@ def harm_by_scores(
     settings: LoopSettings,
     mended: Sequence[str] = (),
     without_errors: Mapping[str, Scores] = MappingProxyType({}),
+    given: Grounding | None = None,
 ) -> Verdict | None:
     """The verdict against a candidate whose scores tell of harm, or cannot rule it out; None where there is none.
 
@@ -156,7 +153,7 @@ def harm_by_scores(
     changes = list(_changes(before, after))
     compared = [c for c in changes if not (mended and c.fine and c.of_arguments)]
     said = {name: _said_by(scores, without_errors.get(name)) for name, scores in before.items()}
-    return _unmeasured(changes) or _worse(compared, said, after, settings)
+    return _unmeasured(changes) or _worse(compared, said, after, settings, given)
 
 
 def _said_by(scores: Scores, rest: Scores | None) -> Scores:
@@ -187,7 +184,7 @@ def _unmeasured(changes: Sequence[_Difference]) -> Verdict | None:
     """Harm that cannot be ruled out: a score that was lost, or none at all."""
     lost = [c for c in changes if not isinstance(c.before, Unscored) and isinstance(c.after, Unscored)]
     if lost:
-        return Verdict(False, "unmeasured", f"harm cannot be ruled out: {lost[0]}")
+        return Verdict(False, "unmeasured", f"it may be worse, and that cannot be told: {lost[0]}")
     if any(c.difference is not None for c in changes):
         return None
     nothing = f"no detector could compare the rewrite with the text before it{_why_unscored(changes)}"
@@ -195,38 +192,35 @@ def _unmeasured(changes: Sequence[_Difference]) -> Verdict | None:
 
 
 def _worse(
-    changes: Sequence[_Difference], before: Mapping[str, Scores], after: Mapping[str, Scores], settings: LoopSettings
-) -> Verdict | None:
-    worst = max(changes, key=lambda c: (c.difference or 0.0) - c.slack(settings.tolerance), default=None)
-    if worst is not None and (worst.difference or 0.0) > worst.slack(settings.tolerance) + _SLACK:
-        return Verdict(False, "harm", f"worse than before: {worst}")
-    gone = next(_gone(before, after, settings.tolerance), None)
-    return None if gone is None else Verdict(False, "harm", f"an argument is lost: {gone}")
-
-
-def _gain(
     changes: Sequence[_Difference],
     before: Mapping[str, Scores],
     after: Mapping[str, Scores],
     settings: LoopSettings,
+    given: Grounding | None,
+) -> Verdict | None:
+    worst = max(changes, key=lambda c: (c.difference or 0.0) - c.slack(settings.tolerance), default=None)
+    if worst is not None and (worst.difference or 0.0) > worst.slack(settings.tolerance) + _SLACK:
+        return Verdict(False, "harm", f"worse than before: {worst}")
+    gone = next(_gone(before, after, settings.tolerance, given), None)
+    return None if gone is None else Verdict(False, "harm", f"an argument is lost: {gone.what}")
+
+
+def _gain(
+    before: Mapping[str, Scores],
+    after: Mapping[str, Scores],
+    settings: LoopSettings,
     edits: Sequence[EditDecision],
+    given: Grounding | None,
 ) -> Verdict:
-    gained = next(_gained(before, after, settings.min_gain), None)
+    gained, shown = next(_gained(before, after, settings.min_gain, given), None), _shown_edits(edits)
     if gained is not None:
-        by_scores = f", and no deciding score is worse: {gained}"
-        return Verdict(True, "gain", _told("a missing argument is said now", edits, by_scores))
-    best = max((c for c in changes if c.difference is not None), key=lambda c: c.gain)
+        return Verdict(True, "gain", f"a missing argument is said now: {shown or gained.what}")
+    best = max((c for c in _changes(before, after) if c.difference is not None), key=lambda c: c.gain)
     if best.gain >= settings.min_gain - _SLACK and best.gain > 0:
         kept = f" by more than {settings.tolerance:g}" if settings.tolerance else ""
-        shown = _shown_edits(edits)
-        by_scores = f"better than before, and no deciding score is worse{kept}: {best}"
+        by_scores = f"better, and nothing is worse{kept}: {best}"
         return Verdict(True, "gain", f"{shown}; {by_scores}" if shown else by_scores)
-    return Verdict(False, "gain", f"no deciding score is better by {settings.min_gain:g}: the best is {best}")
-
-
-def _kinds(mended: Sequence[str]) -> str:
-    """By which checks faults were found mended; the words, which are the draft's, stand in the record alone."""
-    return ", ".join(dict.fromkeys(text.partition(":")[0] for text in mended))
+    return Verdict(False, "gain", f"nothing is better by {settings.min_gain:g}: the best is {best}")
 
 
 def _changes(before: Mapping[str, Scores], after: Mapping[str, Scores]) -> Iterator[_Difference]:
@@ -234,8 +228,10 @@ def _changes(before: Mapping[str, Scores], after: Mapping[str, Scores]) -> Itera
         new = after.get(name) or Scores.none("not scored")
         said = [argument.coverage for argument in old.arguments]
         held = [sentence.hallucination for sentence in old.sentences]
-        yield _Difference(f"{name} coverage", old.coverage, new.coverage, _fine(old.coverage, said), of_arguments=True)
-        yield _Difference(f"{name} hallucination", old.hallucination, new.hallucination, _fine(old.hallucination, held))
+        fine = _fine(old.coverage, said)
+        yield _Difference("missing content", name, old.coverage, new.coverage, fine, of_arguments=True)
+        fine = _fine(old.hallucination, held)
+        yield _Difference("unsupported content", name, old.hallucination, new.hallucination, fine)
 
 
 def _fine(whole: Score, parts: Sequence[Score]) -> float:
@@ -247,9 +243,11 @@ def _fine(whole: Score, parts: Sequence[Score]) -> float:
     return _SAID if scored and number(whole) == max(scored) else 0.0
 
 
-def _gone(before: Mapping[str, Scores], after: Mapping[str, Scores], tolerance: float) -> Iterator[_Difference]:
+def _gone(
+    before: Mapping[str, Scores], after: Mapping[str, Scores], tolerance: float, given: Grounding | None
+) -> Iterator[_Difference]:
     """Arguments that turned from said to missing: a score that is the worst argument's does not show these."""
-    for change in _arguments(before, after):
+    for change in _arguments(before, after, given):
         said, missing = number(change.before), number(change.after)
         if (
             said is not None
@@ -260,21 +258,30 @@ def _gone(before: Mapping[str, Scores], after: Mapping[str, Scores], tolerance: 
             yield change
 
 
-def _gained(before: Mapping[str, Scores], after: Mapping[str, Scores], min_gain: float) -> Iterator[_Difference]:
+def _gained(
+    before: Mapping[str, Scores], after: Mapping[str, Scores], min_gain: float, given: Grounding | None
+) -> Iterator[_Difference]:
     """Arguments that are said now, and were not or not as surely before, whichever is the worst one."""
-    for change in _arguments(before, after):
+    for change in _arguments(before, after, given):
         missing, said = number(change.before), number(change.after)
         if said is not None and missing is not None and said < _SAID and missing - said >= max(min_gain, _SURER):
             yield change
 
 
-def _arguments(before: Mapping[str, Scores], after: Mapping[str, Scores]) -> Iterator[_Difference]:
+def _arguments(
+    before: Mapping[str, Scores], after: Mapping[str, Scores], given: Grounding | None
+) -> Iterator[_Difference]:
+    groups = () if given is None else given.groups
+    texts = {(group.name, n): text for group in groups for n, text in enumerate(group.arguments, start=1)}
+    of = {g.name: f" ({g.name})" for g in groups} if given is not None and given.source == "perspectives" else {}
     for name, old in before.items():
         new = after.get(name) or Scores.none("not scored")
         then = {(a.group, a.n): a.coverage for a in new.arguments}
         for a in old.arguments:
             now = then.get((a.group, a.n), a.coverage)
-            yield _Difference(f"argument {a.n} of {a.group}, by {name},", a.coverage, now)
+            text = texts.get((a.group, a.n))
+            what = f"argument {a.n} of {a.group}" if text is None else f"{quoted(text, _LONGEST)}{of.get(a.group, '')}"
+            yield _Difference(what, name, a.coverage, now)
 
 
 def _why_unscored(changes: Sequence[_Difference]) -> str:

@@ -138,10 +138,13 @@ def _told(claim: ClaimVerdict, risk: str = "") -> Iterator[str]:
 
 
 def _findings(record: Record) -> Iterator[str]:
+    from eirene.views.faults import MISSING, verdict_of
+
     yield f"the answer does not pass: {record.status}: {_line(record.why)}"
     critique = next((r.critique for r in record.rounds if r.critique is not None), None)
     for sentence in critique.incomplete if critique is not None else ():
-        yield f"  {sentence.n}. {sentence.tag}: {_line(sentence.text)}"
+        found = verdict_of(sentence)
+        yield f"  {sentence.n}. {found.word if found.faults else MISSING}: {_line(sentence.text)}"
         yield f"     reason: {_line(sentence.reason or '')}"
     if record.diff:
         yield "  the answer would become:"

@@ -168,26 +168,25 @@ _LONGEST = 200
 
 @dataclass(frozen=True, slots=True)
 class ShownEdit:
-    """An edit that was undone: what was done about it, in words, why, and the check of the gate that says so."""
+    """An edit that was undone: what was done about it, in words, and why."""
 
     what: str
     why: str
-    check: str
 
 
 def edits_taken(round_: Round) -> str:
-    """How many edits a rewrite had and how many were taken, and what it mended; "" where no edit was judged."""
+    """How many edits a rewrite had and how many were taken, and what it corrected; "" where no edit was judged."""
     whole = [d for d in round_.edits if d.kind != "characters"]
     if not whole:
         return ""
     taken = sum(d.taken for d in whole)
     text = f"{taken} of {len(whole)} edit{'' if len(whole) == 1 else 's'} taken"
-    return text + (f"; mended: {'; '.join(round_.mended)}" if round_.mended else "")
+    return text + (f"; faults corrected: {'; '.join(round_.mended)}" if round_.mended else "")
 
 
 def edits_undone(round_: Round) -> tuple[ShownEdit, ...]:
     """The edits that were undone, in the order of the rewrite."""
-    return tuple(ShownEdit(_what(d), d.why or "", d.check or "") for d in round_.edits if not d.taken)
+    return tuple(ShownEdit(_what(d), d.why or "") for d in round_.edits if not d.taken)
 
 
 def _what(edit: EditDecision) -> str:

@@ -24,7 +24,7 @@ Number = float | None
 ERRORS = ("hallucination", "coverage")
 
 STATUS_WORDS: Mapping[Status, str] = {
-    "accepted": "A rewrite passed the gate and is shown.",
+    "accepted": "A rewrite was accepted and is shown.",
     "complete": "Nothing was found wrong or missing; the original is shown as it was.",
     "no_fault_found": "No fault was found, and not all was checked; the original is shown as it was.",
     "flagged": "A fault was found, and no rewrite was made; the original is shown as it was.",
@@ -76,33 +76,45 @@ def score_table(record: Record, *, most_rounds: int = 3) -> ScoreTable:
     """The scores by detector and error. The last few rounds stand between, unless the only one was accepted.
 
     An error that a detector gives nowhere, while it gives the other, is none of its errors and has no row. A detector
-    that gives neither has a note alone. Advisory detectors stand below those that decide.
+    that gives neither has a note alone. Advisory detectors stand below those that decide; where texts were compared by
+    passages, that decides, and no score. How much of passages is said is no quality of an answer, and is left out.
     """
     tried = [(f"round {n}", r.scores) for n, r in enumerate(record.rounds, start=1) if r.scores]
     if record.status == "accepted" and len(tried) == 1:
         tried = []
     named = [("before", record.scores.original), *tried[-most_rounds:], ("after", record.scores.final)]
     detectors = list(dict.fromkeys(name for _, scores in named for name in scores))
-    detectors.sort(key=lambda name: name in record.advisory)
+    is_compared = any(round_.comparison is not None for round_ in record.rounds)
+    advisory = {name for name in detectors if is_compared or name in record.advisory}
+    detectors.sort(key=lambda name: name in advisory)
+    errors = ERRORS[:1] if of_passages(record) else ERRORS
     rows: list[ScoreRow] = []
     notes: dict[tuple[str, str], list[str]] = {}
     for detector in detectors:
-        found = {error: tuple(_score(scores.get(detector), error) for _, scores in named) for error in ERRORS}
+        found = {error: tuple(_score(scores.get(detector), error) for _, scores in named) for error in errors}
         given = [error for error, cells in found.items() if any(number(cell) is not None for cell in cells)]
         if not given:
             reasons = {cell.unscored for cells in found.values() for cell in cells if isinstance(cell, Unscored)}
-            if detector in record.advisory:  # what decides nothing, and is for other answers than this one
+            if detector in advisory:  # what decides nothing, and is for other answers than this one
                 reasons = {why for why in reasons if not why.startswith("needs ")}
             notes |= {(detector, why): [] for why in sorted(reasons)}
         for error in given:
             cells = found[error]
-            rows.append(ScoreRow(detector, error, tuple(map(rounded, cells)), detector in record.advisory))
+            rows.append(ScoreRow(detector, error, tuple(map(rounded, cells)), detector in advisory))
             for (column, _), cell in zip(named, cells, strict=True):
                 if isinstance(cell, Unscored):
                     notes.setdefault((f"{detector} {error}", cell.unscored), []).append(column)
     said = [f"Unscored: {' '.join([what, *_bracketed(where)])}: {why}" for (what, why), where in notes.items()]
     said += [_parts(name, [scores[name] for _, scores in named if name in scores]) for name in detectors]
     return ScoreTable(tuple(name for name, _ in named), tuple(rows), tuple(filter(None, said)))
+
+
+def of_passages(record: Record) -> bool:
+    """Whether the answer was compared with passages."""
+    found = (*record.scores.original.values(), *record.scores.final.values())
+    return bool(record.passages) or any(
+        argument.group == "context" for scores in found for argument in scores.arguments
+    )
 
 
 def _parts(detector: str, found: Sequence[Scores]) -> str:

@@ -6,24 +6,18 @@ A record does not hold what was given: an argument that a detector scores has it
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 from eirene.core.critique import TaggedSentence
 from eirene.core.grounding import grounding_for
 from eirene.core.records import WITHOUT_FAULT, Item, Record, Round, Status
-from eirene.core.scores import Scores
 from eirene.text.quoting import quoted
 from eirene.text.sentences import split_sentences
 from eirene.views.diff import DiffLine, changes_in_words
-from eirene.views.facts import Number, Vote, consistency, rewrites, rounded, shown_score, unchecked, votes
+from eirene.views.facts import Number, Vote, consistency, of_passages, rewrites, rounded, shown_score, unchecked, votes
 from eirene.views.faults import MISSING, Gap, ShownFault, ShownSpan, marked_spans, verdict_of
 
-Bearing = Callable[[Item], Sequence[str]]
-"""The sentences of an item's passages that bear on its question, as `alignment` numbers them."""
-
-OF_SENTENCES = frozenset({"alignment"})
-"""Detectors that number sentences of the passages where others number passages."""
 _SAID = 0.5
 """Coverage error of an argument under which it counts as said, as the gate has it."""
 _LONGEST = 400
@@ -133,36 +127,22 @@ class ShownArgument:
     in_words: bool
 
 
-def _texts(detector: str, scores: Scores, item: Item | None, bearing: Bearing | None) -> Sequence[str | None]:
-    """The text of each scored argument; None where it is not known.
+def arguments_of(record: Record, item: Item | None) -> Iterator[ShownArgument]:
+    """A line for each argument that a detector scores: before and after. Those that decide nothing come last.
 
-    Of passages, detectors of sentences score these and not whole passages.
+    None for passages: an answer need not say what they say.
     """
-    unknown = [None] * len(scores.arguments)
     given = None if item is None else grounding_for(item)
-    if item is None or given is None or given.source == "derived":
-        return unknown
-    if given.source == "context" and detector in OF_SENTENCES:
-        found: Sequence[str] = tuple(
-            dict.fromkeys(s.text for text in item.context or () for s in split_sentences(text) if s.text)
-        )
-        if len(found) != len(unknown) and bearing is not None:
-            found = bearing(item)
-        return found if len(found) == len(unknown) else unknown
-    texts = {(group.name, n): text for group in given.groups for n, text in enumerate(group.arguments, start=1)}
-    return [texts.get((a.group, a.n)) for a in scores.arguments]
-
-
-def arguments_of(record: Record, item: Item | None, bearing: Bearing | None = None) -> Iterator[ShownArgument]:
-    """A line for each argument that a detector scores: before and after. Those that decide nothing come last."""
+    groups = () if given is None or given.source == "derived" else given.groups
+    texts = {(group.name, n): text for group in groups for n, text in enumerate(group.arguments, start=1)}
     detectors = sorted(record.scores.original.items(), key=lambda found: found[0] in record.advisory)
-    for name, before in detectors:
+    for name, before in detectors if not of_passages(record) else ():
         after = record.scores.final.get(name)
         known = {} if after is None else {(a.group, a.n): rounded(a.coverage) for a in after.arguments}
-        for a, text in zip(before.arguments, _texts(name, before, item, bearing), strict=True):
-            numbers = rounded(a.coverage), known.get((a.group, a.n))
-            what = "argument" if a.group != "context" else "sentence" if name in OF_SENTENCES else "passage"
-            yield ShownArgument(name, a.group, text or f"{what} {a.n}", *numbers, name in record.advisory, bool(text))
+        for a in before.arguments:
+            text, numbers = texts.get((a.group, a.n)), (rounded(a.coverage), known.get((a.group, a.n)))
+            is_advisory = name in record.advisory
+            yield ShownArgument(name, a.group, text or f"argument {a.n}", *numbers, is_advisory, bool(text))
 
 
 @dataclass(frozen=True, slots=True)
@@ -254,4 +234,4 @@ def _is_said(error: Number) -> bool:
 
 
 def _of(group: str) -> str:
-    return "" if group == "context" else f" for {quoted(group, 80)}"
+    return f" for {quoted(group, 80)}"

@@ -13,7 +13,6 @@ from eirene.core.records import Item, Record
 from eirene.views.diff import DiffLine, ShownEdit, diff, edits_taken, edits_undone
 from eirene.views.facts import PolledText, ScoreRow, compared_texts, last_candidate, polled_texts, rewrites, score_table
 from eirene.views.outcome import (
-    Bearing,
     Found,
     ShownArgument,
     ShownCritique,
@@ -64,19 +63,16 @@ class RecordView:
     claims: RecordClaims | None
 
 
-def view_of(
-    record: Record, item: Item | None = None, *, bearing: Bearing | None = None, verified: Verified | None = None
-) -> RecordView:
+def view_of(record: Record, item: Item | None = None, *, verified: Verified | None = None) -> RecordView:
     """What is shown of a record. With the `item`, given arguments stand in words and not by number alone.
 
-    `bearing` tells which sentences of the passages a detector of sentences scored; `verified` verifies the answer and
-    the original against what the item gives.
+    `verified` verifies the answer and the original against what the item gives.
     """
     candidate = last_candidate(record)
     lines = () if candidate is None else diff(record.original, candidate)
     table, critiques = score_table(record), critiques_of(record)
     found = Found(critiques)
-    arguments = tuple(arguments_of(record, item, bearing))
+    arguments = tuple(arguments_of(record, item))
     return RecordView(
         summary=summary_of(record, lines),
         diff=tuple(replace(line, faults=found.of(line)) for line in lines),

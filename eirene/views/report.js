@@ -70,8 +70,8 @@ function drawChange(before, after) {
   if (before === null || after === null) return "-";
   const by = after - before;
   if (Math.abs(by) < 0.0005) return make("span", "dim", "same");
-  const word = by < 0 ? "better" : "worse";
-  return make("span", word, `${by > 0 ? "+" : ""}${by.toFixed(3)} ${word}`);
+  const word = by < 0 ? "better" : "higher";
+  return make("span", by < 0 ? word : "dim", `${by > 0 ? "+" : ""}${by.toFixed(3)} ${word}`);
 }
 
 function drawPolls([summary, replies]) {
@@ -136,8 +136,8 @@ function drawBody(at) {
   const now = diff.flatMap(([, pieces]) => pieces.filter(([piece]) => piece !== "gone").map(([, words]) => words)).join("");
   head("Answer", paragraph("text", accepted ? now : original));
   if (diff.length) head(accepted ? "What changed" : "What was tried and not accepted", ...drawDiff(diff));
-  if (undone.length) head("What was undone, and why", points(undone.map(([round, [what, reason, check]]) =>
-    make("li", "", rounds.length > 1 ? `Round ${round}: ` : "", what, paragraph("reason", reason, " ", make("span", "dim", `(check: ${check})`))))));
+  if (undone.length) head("What was undone, and why", points(undone.map(([round, [what, reason]]) =>
+    make("li", "", rounds.length > 1 ? `Round ${round}: ` : "", what, paragraph("reason", reason)))));
   if (open.length) head("What is still missing or at fault", points(open.map(([word, words, reasons]) =>
     make("li", "", drawFault(word), " ", words, ...reasons.map((reason) => paragraph("reason", reason))))));
   else if (critiques.length) head("What is still missing or at fault", make("p", "", judged ? "The critique faults no sentence, and no score that decides calls an argument missing." : "Unknown: the answer was not judged."));
@@ -179,7 +179,7 @@ function scoreCell(label, before, after) {
     return cell;
   }
   const change = after - before;
-  const word = Math.abs(change) < 0.0005 ? "" : change < 0 ? "better" : "worse";
+  const word = Math.abs(change) < 0.0005 ? "" : change < 0 ? "better" : "higher";
   cell.append(make("span", "", `${before.toFixed(2)} → ${after.toFixed(2)}`, word ? " " : "", make("span", word, word)));
   return cell;
 }

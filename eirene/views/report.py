@@ -20,7 +20,6 @@ from eirene.core.usage import Usage
 from eirene.data.line_checksum import KEY
 from eirene.views.facts import ADVISORY, STATUS_WORDS, Number, cost
 from eirene.views.faults import MEANING, STYLES, style_of, words_in
-from eirene.views.outcome import Bearing
 from eirene.views.page import compact, page, script_safe
 from eirene.views.record import RecordView, shown_conversation, view_of
 from eirene.views.salience import picture
@@ -117,15 +116,12 @@ def records_in(values: Iterable[tuple[str, object]]) -> Iterator[Record]:
             raise InputError(f"is no record of a run: {error}", where=where) from None
 
 
-def render_page(
-    record: Record, *, item: Item | None = None, bearing: Bearing | None = None, verified: Verified | None = None
-) -> str:
+def render_page(record: Record, *, item: Item | None = None, verified: Verified | None = None) -> str:
     """The page. With the `item`, the given arguments stand in words beside their scores, not by number alone.
 
-    `bearing` gives the passages' sentences that `alignment` scored: without it they have numbers where not all were.
     `verified` adds what the item says of each sentence of the answer.
     """
-    view = view_of(record, item, bearing=bearing, verified=verified)
+    view = view_of(record, item, verified=verified)
     shown = [] if view.claims is None else [view.claims.answer, view.claims.original]
     words = {word for each in shown if each is not None for word in each.words}
     return page(

@@ -16,7 +16,6 @@ from eirene.views.facts import visible
 
 Json = Mapping[str, Any]
 Cell = str | Markup
-_STYLES = {"better": "green", "worse": "red"}
 
 
 @dataclass(frozen=True, slots=True)
@@ -131,23 +130,26 @@ def score_cell(value: float | None) -> Markup:
 
 
 def change_of(before: float | None, after: float | None) -> tuple[str, str]:
-    """The difference of two errors in words, and `better`, `worse`, `same` or "" where one of them is not known."""
+    """The difference of two errors in words, and `better`, `higher`, `same` or "" where one of them is not known.
+
+    Higher is not called worse: of an answer that is shown it is by no more than what was found to be no harm.
+    """
     if before is None or after is None:
         return "-", ""
     if abs(after - before) < 0.0005:
         return "same", "same"
-    word = "better" if after < before else "worse"
+    word = "better" if after < before else "higher"
     return f"{after - before:+.3f} {word}", word
 
 
 def change_cell(before: float | None, after: float | None) -> Markup:
     """`change_of` for a page."""
     text, word = change_of(before, after)
-    look = {"same": "dim"}.get(word, word)
-    return Markup('<span class="{}">{}</span>').format(look, text) if look else Markup(text)
+    look = "better" if word == "better" else "dim"
+    return Markup('<span class="{}">{}</span>').format(look, text) if word else Markup(text)
 
 
 def change_text(before: float | None, after: float | None, *, muted: bool) -> Text:
     """`change_of` for a terminal."""
     text, word = change_of(before, after)
-    return Text(text, style="dim" if word == "same" else "" if muted else _STYLES.get(word, ""))
+    return Text(text, style="dim" if word == "same" else "green" if word == "better" and not muted else "")

@@ -266,7 +266,7 @@ def _decisions(record: Record) -> Iterator[RenderableType]:
             line = Text.assemble(
                 ("undone", "bold yellow"),
                 f": {visible(edit.what)} ",
-                (f"({visible(edit.check)}: {visible(edit.why)})", "yellow"),
+                (f"({visible(edit.why)})", "yellow"),
             )
             yield Padding(line, (0, 0, 0, 2))
     yield from (Text(visible(compared.summary), style="dim") for compared in compared_texts(record))

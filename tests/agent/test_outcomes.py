@@ -16,7 +16,7 @@ from tests.rows import each
 PASSAGES = {**ITEM, "perspectives": None, "context": ["Trams are quiet. Buses are cheap. Trams pollute less."]}
 OPEN = {**ITEM, "perspectives": None}
 FINE = "1. [Complete]\n2. [Complete]"
-GATE = "no rewrite passed the gate: worse than before: scripted coverage 0.60 -> 0.90"
+GATE = "no rewrite was accepted: worse than before: missing content 0.60 -> 0.90 (by scripted)"
 FOUND = "nothing could be corrected: in 1 of 2 sentences a fault was found (Pollution is missing); "
 
 

@@ -99,7 +99,7 @@ def test_without_anything_false_a_lost_argument_is_harm() -> None:
 def test_the_text_without_falsehoods_keeps_every_other_clause() -> None:
     before = "Trams are quiet, but they do not carry people. They cost money."
     at = before.index("do not")
-    false = Mended("polarity", "x", ((at, at + 6),), falsifies=True)
+    false = Mended("x", ((at, at + 6),), falsifies=True)
     kept = without_errors(before, [false])
     assert kept is not None
     assert "do not carry" not in kept

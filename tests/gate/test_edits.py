@@ -117,7 +117,7 @@ def test_a_fault_that_went_is_mended() -> None:
     found = of(
         "Trams are quiet. Rails cost money.", never("bombs"), before="Trams are quiet. Buy bombs. Rails cost money."
     )
-    assert found.mended == ('no bombs: "Buy bombs." taken out',)
+    assert found.mended == ('"Buy bombs." taken out',)
 
 
 def test_offsets_are_those_of_what_was_written() -> None:

@@ -85,7 +85,7 @@ def test_an_answer_that_lacks_something_fails_with_sentence_tag_reason_and_chang
         assert_refined(ROW)
     lines = str(raised.value).splitlines()
     assert lines[0].startswith("the answer does not pass: accepted: ")
-    assert "  1. Incomplete: Supporters say that uniforms make pupils more equal." in lines
+    assert "  1. missing here: Supporters say that uniforms make pupils more equal." in lines
     assert '     reason: Missing for "pro": "Uniforms save families money".' in lines
     assert lines[-4] == "  the answer would become:"
 

@@ -43,7 +43,7 @@ def test_advisory_rows_stand_below_those_that_decide() -> None:
 def test_on_a_terminal_they_are_marked_and_neither_red_nor_green() -> None:
     text, coloured = shown(with_adviser()), shown(with_adviser(), colour=True)
     assert "* Advisory: shown, and decides nothing." in text
-    (line,) = [line for line in coloured.splitlines() if "+0.500 worse" in line]
+    (line,) = [line for line in coloured.splitlines() if "+0.500 higher" in line]
     assert "adviser *" in line and not re.search(r"\x1b\[(?:\d+;)*3[12]m", line)
     assert "\x1b[32m" in next(line for line in coloured.splitlines() if "-0.700 better" in line)
     assert "Advisory" not in shown(record("accepted"))
@@ -52,7 +52,7 @@ def test_on_a_terminal_they_are_marked_and_neither_red_nor_green() -> None:
 def test_on_the_page_they_are_a_muted_group_with_a_name() -> None:
     page = render_page(with_adviser())
     groups = re.findall(r"<tbody[^>]*>.*?</tbody>", page, re.DOTALL)
-    worse = [group for group in groups if "+0.500 worse" in group]
+    worse = [group for group in groups if "+0.500 higher" in group]
     assert len(worse) == 2  # the scores, and those of single arguments
     assert all(group.startswith('<tbody role="rowgroup" class="muted">') for group in worse)
     assert "Advisory: shown, and decides nothing" in worse[0]

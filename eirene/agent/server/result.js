@@ -102,8 +102,8 @@ function drawChange(before, after) {
   if (typeof before !== "number" || typeof after !== "number") return ["–", ""];
   const change = after - before;
   if (Math.abs(change) < 0.0005) return ["same", ""];
-  const kind = change < 0 ? "better" : "worse";
-  return [(change > 0 ? "+" : "−") + Math.abs(change).toFixed(3) + " " + kind, kind];
+  const kind = change < 0 ? "better" : "higher";
+  return [(change > 0 ? "+" : "−") + Math.abs(change).toFixed(3) + " " + kind, change < 0 ? kind : ""];
 }
 
 // Rows of {detector, error, advisory, scores}, the first score before and the last after; advisory ones stand apart.
