@@ -295,10 +295,10 @@ class Nodes:
         if not said:
             return None
         if self.settings.partial == "reject":
-            return f"the rewrite has edits that may not stay: {said}"
+            return f"not all of the rewrite could be kept: {said}"
         before = best_text(state)
         if found.text.strip() == before.strip():
-            return f"no edit of the rewrite may stay: {said}"
+            return f"nothing of the rewrite was kept: {said}"
         if not found.text.strip():
             return f"nothing of the answer would be left: {said}"
         tried = [r["candidate"] or "" for r in state.get("rounds", [])]

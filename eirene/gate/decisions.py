@@ -119,7 +119,7 @@ class JudgedEdits:
 
 def _told(reasons: Sequence[tuple[str, Objection]]) -> tuple[str, str]:
     if not reasons:
-        return "undo", "it could not be parted from what may not stay"
+        return "undo", "it hangs together with what was not kept"
     return reasons[0][0], "; ".join(dict.fromkeys(objection.why for _, objection in reasons))
 
 

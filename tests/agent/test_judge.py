@@ -45,7 +45,7 @@ def test_a_gain_is_measured_on_an_open_question() -> None:
     """Without critique and given text only a judge can tell: the original has an error, the rewrite has none."""
     judge = judge_that_says_yes_to(ORIGINAL)
     record = run(OPEN_ITEM, parts("Trams are quiet.", judge=judge), mode="improve")
-    assert record.status == "accepted" and "judge hallucination 1.00 -> 0.00" in record.why
+    assert record.status == "accepted" and "unsupported content 1.00 -> 0.00 (by judge)" in record.why
     assert record.scores.original["judge"].hallucination == 1.0
     polls = record.scores.final["judge"].polls
     assert polls is not None and polls.asked == "correctness" and polls.replies[0].text.startswith("One claim")
@@ -62,7 +62,7 @@ def test_a_rewrite_that_makes_something_up_is_kept_out() -> None:
     judge = judge_that_says_yes_to("Trams fly.")
     record = run(OPEN_ITEM, parts("Trams fly.", judge=judge), mode="improve", max_rounds=1)
     assert (record.status, record.answer) == ("kept", ORIGINAL)
-    assert "worse than before: judge hallucination 0.00 -> 1.00" in record.why
+    assert "worse than before: unsupported content 0.00 -> 1.00 (by judge)" in record.why
 
 
 def test_given_text_is_what_the_judge_holds_an_answer_against() -> None:
@@ -83,10 +83,10 @@ def test_one_text_is_polled_once_in_all_rounds_and_every_call_is_counted() -> No
 
 
 def test_a_judge_that_cannot_be_read_lets_nothing_pass() -> None:
-    """Scored before and unscored after: harm cannot be ruled out."""
+    """Scored before and unscored after: it may be worse, and that cannot be told."""
     replies = ["Verdict: yes"] * 5 + ["I cannot tell."] * 5
     record = run(OPEN_ITEM, parts("Trams fly.", judge=ScriptedChatModel(replies)), mode="improve", max_rounds=1)
-    assert record.status == "kept" and "harm cannot be ruled out: judge" in record.why
+    assert record.status == "kept" and "it may be worse, and that cannot be told: " in record.why
     assert isinstance(record.rounds[0].scores["judge"].hallucination, Unscored)
 
 

@@ -78,7 +78,7 @@ def test_the_page_says_what_was_undone() -> None:
 def test_with_partial_reject_the_rewrite_is_refused_whole() -> None:
     record = eirene.refine(ITEM, backend=parts(), partial="reject", max_rounds=1)
     assert (record.status, record.answer) == ("kept", ITEM["answer"])
-    assert "edits that may not stay" in record.why
+    assert "not all of the rewrite could be kept: " in record.why
 
 
 def test_what_is_no_rewrite_leaves_the_original() -> None:

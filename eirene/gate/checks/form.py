@@ -229,7 +229,7 @@ def _dangling(case: EditCase) -> Iterator[Objection]:
         if case.edits[n].kind != "removed":
             follows = n
         elif follows is not None and _hangs(case, case.edits[follows], is_first=case.edits[follows].after == first):
-            yield Objection(n, f"leaves without what it goes on with: {quoted(case.new(case.edits[follows]))}")
+            yield Objection(n, f"a sentence goes on with what would be gone: {quoted(case.new(case.edits[follows]))}")
         elif _is_counted(case, [n for _, n in stood[max(0, i - _MOST_COUNTED) : i + 1]]):
             yield Objection(n, "leaves fewer than the text announces")
 

@@ -48,13 +48,13 @@ def loss(case: EditCase) -> Iterator[Objection]:
     for n, edit in case.changed():
         if edit.kind == "removed" and not _may_go(case, n, edit) and not _is_said(case, edit):
             if n not in faulty:
-                yield Objection(n, "said before, and nothing found fault with it")
+                yield Objection(n, "it would be gone, and no fault was found with it")
             elif _loses_more(case, n, edit):
                 yield Objection(n, "beside its fault it says what was given, and no other sentence does")
         elif edit.kind == "reworded" and n not in faulty and not case.asked_at(edit):
             lost = tuple(_lost_words(case, edit))
             if lost:
-                yield Objection(n, "leaves out what was said, and nothing found fault with it", lost)
+                yield Objection(n, "leaves out what was said, and no fault was found with that", lost)
 
 
 def _faulty(case: EditCase) -> set[int]:

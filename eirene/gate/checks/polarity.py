@@ -81,7 +81,7 @@ def _in_reworded(case: EditCase, number: int, edit: SentenceEdit) -> Iterator[Ob
             continue
         if _is_in_clause(case, edit, words, turn) or _is_asked(case, edit, turn) or _is_given(case, old, new, turn):
             continue
-        yield Objection(number, f"{turn.why}; nothing asked for it", words or None, falsifies=True)
+        yield Objection(number, f"{turn.why}, and nobody asked for that", words or None, falsifies=True)
 
 
 def _of_clauses(case: EditCase, number: int, edit: SentenceEdit) -> Iterator[Objection]:
