@@ -11,21 +11,18 @@ from functools import cached_property
 from itertools import count
 
 import numpy as np
-from numpy.typing import NDArray
 
 from eirene.core.coercion import null_passages
 from eirene.core.errors import InputError
 from eirene.core.logs import get_logger
 from eirene.core.records import Item, parse_item
-from eirene.core.signature import check_seed, derive_seed
+from eirene.core.signature import check_seed, rng_for
 from eirene.data.columns import FIELDS, NEEDED, ROW_NUMBER, ColumnMap, Fields, columns_of, find, no_column
 from eirene.data.json_rows import Row, taken
 from eirene.data.published import Reader
 from eirene.data.source import RowSource
 
 logger = get_logger(__name__)
-
-_CHUNK = 2**16
 
 
 @dataclass(frozen=True, slots=True)
@@ -53,28 +50,10 @@ class Selection:
 def sampled(total: int, size: int, *, seed: int) -> list[int]:
     """`size` of the places from 0 to `total` - 1, rising: every set of so many is equally likely.
 
-    Each place has a random number that hangs on it and on the seed alone, and the lowest ones are taken. So the same
-    seed takes the same rows of any format, and a larger sample holds the smaller one. In memory are `size` numbers.
+    The same seed takes the same rows of any format, and a larger sample holds the smaller one.
     """
-    base = np.uint64(derive_seed(seed, "sample"))
-    kept = np.empty(0, np.uint64), np.empty(0, np.int64)
-    for begin in range(0, total, _CHUNK):
-        places = np.arange(begin, min(begin + _CHUNK, total), dtype=np.int64)
-        draws = np.concatenate([kept[0], _mixed(base + places.astype(np.uint64))])
-        places = np.concatenate([kept[1], places])
-        order = np.lexsort((places, draws))[:size]
-        kept = draws[order], places[order]
-    found: list[int] = np.sort(kept[1]).tolist()
+    found: list[int] = np.sort(rng_for(seed, "sample").permutation(total)[:size]).tolist()
     return found
-
-
-def _mixed(numbers: NDArray[np.uint64]) -> NDArray[np.uint64]:
-    """SplitMix64 (Steele, Lea & Flood 2014): a permutation of the 64-bit numbers whose outputs look random."""
-    with np.errstate(over="ignore"):
-        mixed = numbers * np.uint64(0x9E3779B97F4A7C15)
-        mixed = (mixed ^ (mixed >> np.uint64(30))) * np.uint64(0xBF58476D1CE4E5B9)
-        mixed = (mixed ^ (mixed >> np.uint64(27))) * np.uint64(0x94D049BB133111EB)
-        return mixed ^ (mixed >> np.uint64(31))
 
 
 @dataclass(frozen=True, slots=True)

@@ -10,39 +10,10 @@ from hypothesis import strategies as st
 from scipy.stats import chisquare
 
 from eirene.core.errors import InputError
-from eirene.core.signature import derive_seed
 from eirene.data import Selection
 from eirene.data.dataset import sampled
 
-MASK = 2**64 - 1
 TOTAL = st.integers(0, 400)
-
-
-def splitmix64(number: int) -> int:
-    """Output number `number` of the generator begun at 0, in Python's own integers."""
-    mixed = (number * 0x9E3779B97F4A7C15) & MASK
-    mixed = ((mixed ^ (mixed >> 30)) * 0xBF58476D1CE4E5B9) & MASK
-    mixed = ((mixed ^ (mixed >> 27)) * 0x94D049BB133111EB) & MASK
-    return mixed ^ (mixed >> 31)
-
-
-def test_the_reference_is_splitmix64() -> None:
-    """The first outputs for seed 0, as in the test vectors of Java's and of other implementations."""
-    assert [splitmix64(n) for n in (1, 2)] == [0xE220A8397B1DCDAF, 0x6E789E6AA1B965F4]
-
-
-@given(TOTAL, st.integers(0, 50), st.integers(0, 2**63 - 1))
-def test_the_places_with_the_lowest_numbers_are_taken(total: int, size: int, seed: int) -> None:
-    base = derive_seed(seed, "sample")
-    lowest = sorted(range(total), key=lambda place: splitmix64((base + place) & MASK))[:size]
-    assert sampled(total, size, seed=seed) == sorted(lowest)
-
-
-def test_a_sample_does_not_hang_on_how_the_places_are_cut_into_pieces() -> None:
-    base = derive_seed(5, "sample")
-    total = 2**16 + 100
-    lowest = sorted(range(total), key=lambda place: splitmix64((base + place) & MASK))[:20]
-    assert sampled(total, 20, seed=5) == sorted(lowest)
 
 
 @given(TOTAL, st.integers(1, 50), st.integers(1, 50), st.integers(0, 9))
