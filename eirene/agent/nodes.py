@@ -52,8 +52,7 @@ from eirene.gate.compared_edits import Comparer
 from eirene.gate.edits import CheckedRewrite, Rewrite, check_edits, comparer_for
 from eirene.models.encoder.runtime import shipped_encoder
 from eirene.prompts.history import history_lines
-from eirene.refiners.base import Refiner, RefineTask
-from eirene.refiners.edit import EditRefiner
+from eirene.refiners.base import EditRefiner, Refiner, RefineTask
 from eirene.text.cancellation import WorkCancelledError, check_cancelled
 from eirene.text.sentences import split_sentences
 from eirene.text.unicode import mend_json

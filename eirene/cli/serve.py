@@ -149,8 +149,8 @@ def build_engine(
 
 def _write_draft(question: str, perspectives: list[Perspective], seed: int) -> str:
     from eirene.data.topics import parse_topic
-    from eirene.npov.embedded import compose
     from eirene.npov.respond import to_be_said
+    from eirene.npov.writers import compose
 
     sides = [{"name": side.name, "arguments": list(side.arguments)} for side in perspectives]
     topic, _ = to_be_said(parse_topic({"id": "perspectives", "question": question, "perspectives": sides}))

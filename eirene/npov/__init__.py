@@ -3,10 +3,9 @@
 Finding the topic and wording its arguments, with a model or without. Judging and mending the response is the loop's.
 """
 
-from eirene.npov.embedded import Check, EmbeddedWriter, compose
 from eirene.npov.knowledge import KnowledgeBase, TopicHit, TopicSearch, load_topics
 from eirene.npov.respond import Response, arespond, respond
-from eirene.npov.writers import Draft, Writer, WriteTask
+from eirene.npov.writers import Check, Draft, EmbeddedWriter, Writer, WriteTask, compose
 
 __all__ = [
     "Check",

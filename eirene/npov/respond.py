@@ -16,9 +16,8 @@ from eirene.core.usage import Meter, Usage
 from eirene.data.topics import Topic, without_copies
 from eirene.models.encoder.runtime import shipped_encoder
 from eirene.models.local.model import LocalModel
-from eirene.npov.embedded import Check, EmbeddedWriter, check
 from eirene.npov.knowledge import THRESHOLD, KnowledgeBase, TopicHit, load_topics
-from eirene.npov.writers import ChatWriter, Writer, WriteTask, local_writer
+from eirene.npov.writers import ChatWriter, Check, EmbeddedWriter, Writer, WriteTask, check, local_writer
 
 if TYPE_CHECKING:
     from langchain_core.language_models import BaseChatModel

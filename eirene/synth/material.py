@@ -20,7 +20,7 @@ from typing import Literal
 import numpy as np
 
 from eirene.data.topics import Argument, Topic, key_of
-from eirene.npov.embedded import FIRST, FIRST_AS_IT_IS, FURTHER, FURTHER_AS_IT_IS, speakers_of
+from eirene.npov.writers import FIRST, FIRST_AS_IT_IS, FURTHER, FURTHER_AS_IT_IS, speakers_of
 from eirene.text.clauses import clause_spans
 from eirene.text.english import Decapitalizer, as_sentence, is_statement
 from eirene.text.sentences import split_sentences

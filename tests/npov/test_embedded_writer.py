@@ -12,7 +12,8 @@ from hypothesis import strategies as st
 
 from eirene.core.errors import InputError
 from eirene.data.topics import Side, Topic, parse_topic, read_topics
-from eirene.npov.embedded import (
+from eirene.npov.respond import to_be_said
+from eirene.npov.writers import (
     FIRST,
     FIRST_AS_IT_IS,
     FURTHER,
@@ -22,7 +23,6 @@ from eirene.npov.embedded import (
     quoted,
     speakers_of,
 )
-from eirene.npov.respond import to_be_said
 from eirene.text.clauses import core_text, opening_length
 from eirene.text.language import other_language
 from eirene.text.sentences import split_sentences

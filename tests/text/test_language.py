@@ -25,7 +25,7 @@ from eirene.eval.base import Case, case_of
 from eirene.eval.detectors.alignment import AlignmentDetector, ArrangementDetector
 from eirene.eval.detectors.rouge import score_rouge
 from eirene.models.encoder import Encoder, load_encoder
-from eirene.npov.embedded import check
+from eirene.npov.writers import check
 from eirene.text import language
 from eirene.text.language import language_of, other_language, unsupported_language
 
