@@ -10,7 +10,6 @@ from __future__ import annotations
 
 import hashlib
 import re
-from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -51,7 +50,7 @@ def distances_of(codes: Words, query: NDArray[np.float32]) -> Distances:
         block = codes[:, start : start + _BLOCK]
         for word in range(0, len(block), _WORDS_OF_A_BYTE):
             some = slice(word, word + _WORDS_OF_A_BYTE)
-            held = [_bits(row ^ own) for row, own in zip(block[some], wanted[some], strict=True)]
+            held = [np.bitwise_count(row ^ own) for row, own in zip(block[some], wanted[some], strict=True)]
             for more in held[1:]:
                 held[0] += more
             distance[start : start + _BLOCK] += held[0]
@@ -110,15 +109,6 @@ def sharing_names(shares: NDArray[np.float64], distances: Distances, count: int)
     if len(found) > count:
         found = np.sort(found[np.argsort(distances[found], kind="stable")[:count]])
     return found
-
-
-def _popcount_by_table() -> Callable[[Words], NDArray[np.uint8]]:
-    table = np.array([bin(i).count("1") for i in range(65_536)], np.uint8)
-    return lambda words: table[words.view(np.uint16)].reshape(-1, 4).sum(axis=1, dtype=np.uint8)
-
-
-# NumPy counts bits itself from version 2 on.
-_bits: Callable[[Words], NDArray[np.uint8]] = getattr(np, "bitwise_count", None) or _popcount_by_table()
 
 
 def names_of(text: str) -> frozenset[str]:
