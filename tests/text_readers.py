@@ -35,7 +35,6 @@ from eirene.refiners.embedded.plan import Addition, Changes, exact_repeats
 from eirene.refiners.embedded.rewrite import rewrite
 from eirene.retrieval.passages import cut
 from eirene.retrieval.search import names_of
-from eirene.synth.fava.recipe import entities
 from eirene.synth.material import unusable
 from eirene.text.clauses import units_of
 from eirene.text.edits import sentence_edits, undone
@@ -51,6 +50,7 @@ from eirene.verification.context import Rarity
 from eirene.views.diff import diff
 from eirene.views.facts import visible
 from recipes.encoder.data import dress
+from recipes.fava import entities
 
 Reads = Callable[[str], object]
 ANSWER = split_sentences("Cats sleep most of the day. Dogs bark at strangers.")

@@ -10,7 +10,7 @@ import typer
 
 from eirene.cli import flags
 from eirene.cli.batch.flags import LimitFlags
-from eirene.cli.data_flags import CorpusEncoder, CorpusFlags
+from eirene.cli.data_flags import CorpusEncoder
 from eirene.cli.flags import Without, listed, with_groups
 from eirene.cli.model_flags import CallFlags
 from eirene.cli.progress import watch
@@ -19,28 +19,19 @@ from eirene.core.errors import InputError
 
 if TYPE_CHECKING:
     from eirene.core.records import Item
-    from eirene.synth.fava.recipe import FavaRecipe, FavaTotals
     from eirene.synth.rows import AnswerTotals
 
 app = typer.Typer(help="Make synthetic data: answers with errors that are known because they were made.")
 
 Corpus = Annotated[str, typer.Argument(metavar="FILE|DIR", help="The passages, as --corpus takes them.")]
-FavaOut = Annotated[
-    str,
-    typer.Option(
-        metavar="FILE", help="Where to write a line per row; with a backend a journal that a rerun goes on with."
-    ),
-]
-Offline = Annotated[bool, typer.Option("--offline", help="Errors by rule, without a model.")]
-Backend = Annotated[str | None, typer.Option(help="Who writes the texts and puts in the errors.")]
-FavaKinds = Annotated[
-    str | None, typer.Option(help="Which kinds of error, comma-separated (default: all six; offline three).")
-]
+FavaOut = Annotated[str, typer.Option(metavar="FILE", help="The journal, a line per row; a rerun goes on with it.")]
+Backend = Annotated[str, typer.Option(help="Who writes the texts and puts in the errors: provider:model, or hf:...")]
+FavaKinds = Annotated[str | None, typer.Option(help="Which kinds of error, comma-separated (default: all six).")]
 Genres = Annotated[
     str | None,
     typer.Option(help="Genres to rewrite passages into, comma-separated; none keeps them (default: the paper's ten)."),
 ]
-FavaMost = Annotated[int | None, typer.Option(help="Errors in a row at most (default: 5; offline 3).")]
+FavaMost = Annotated[int, typer.Option(help="Errors in a row at most.")]
 References = Annotated[int, typer.Option(help="Passages given with a row, its own among them.")]
 Clean = Annotated[float, typer.Option(help="Share of rows without an error.")]
 Tries = Annotated[int, typer.Option(help="Attempts for a reply that cannot be used.")]
@@ -55,11 +46,10 @@ def fava(
     corpus: Corpus,
     *,
     out: FavaOut,
-    offline: Offline = False,
-    backend: Backend = None,
+    backend: Backend,
     kinds: FavaKinds = None,
     genres: Genres = None,
-    most: FavaMost = None,
+    most: FavaMost = 5,
     references: References = 5,
     clean: Clean = 0.1,
     tries: Tries = 2,
@@ -75,31 +65,22 @@ def fava(
 ) -> None:
     """Passages with errors of known kind and place, and references to check them against."""
     with output():
+        from eirene.cli.fava_journal import Order, by_model
         from eirene.core.critique import HALLUCINATIONS
-        from eirene.synth.fava.recipe import GENRES, OFFLINE, FavaRecipe, FavaTotals
+        from eirene.synth.fava.recipe import GENRES, FavaRecipe, FavaTotals
 
-        if offline == (backend is not None):
-            raise InputError(
-                "name the model that writes with --backend provider:model or hf:..., or add --offline for errors by "
-                "rule (one of them)", field="offline",
-            )  # fmt: skip
         for name, value, least in (("limit", limit, 0), ("concurrency", concurrency, 1)):
             if value < least:
                 raise InputError(f"{name} must be at least {least}, got {value}", field=name)
-        wanted: Any = listed(kinds) or (OFFLINE if offline else HALLUCINATIONS)
+        wanted: Any = listed(kinds) or HALLUCINATIONS
         recipe = FavaRecipe(
-            kinds=wanted, most=most if most is not None else 3 if offline else 5, references=references, clean=clean,
-            seed=seed, genres=GENRES if genres is None else () if genres == "none" else listed(genres), tries=tries,
+            kinds=wanted, most=most, references=references, clean=clean, seed=seed, tries=tries,
+            genres=GENRES if genres is None else () if genres == "none" else listed(genres),
         )  # fmt: skip
         limits, made = limit_flags.limits(), FavaTotals()
         check_apart(out, corpus)
-        if backend is None:
-            _by_rule(corpus, recipe, made, out, limit=limit, encoder=corpus_encoder, force=force)
-        else:
-            from eirene.cli.fava_journal import Order, by_model
-
-            order = Order(corpus, out, limit, corpus_encoder, concurrency, grace, limits, force=force)
-            by_model(order, recipe, made, backend=backend, calls=calls)
+        order = Order(corpus, out, limit, corpus_encoder, concurrency, grace, limits, force=force)
+        by_model(order, recipe, made, backend=backend, calls=calls)
     if not made.rows or made.failed:
         raise typer.Exit(1)
 
@@ -118,24 +99,6 @@ def check_apart(out: str, corpus: str) -> None:
         raise InputError("holds the passages; name another file for --out", where=out)
     if Path(corpus).is_dir() and Path(corpus).resolve() in target.parents:
         raise InputError("would be among the passages; name a place outside of the corpus for --out", where=out)
-
-
-def _by_rule(
-    corpus: str, recipe: FavaRecipe, made: FavaTotals, out: str, *, limit: int, encoder: str, force: bool
-) -> None:
-    from eirene.data.output import check_output
-    from eirene.synth.fava import entities, neighbours_by, passages_of, synthesise
-
-    check_output(out, force=force)
-    passages = CorpusFlags(corpus_encoder=encoder, passages=recipe.references)
-    pool = entities(p.text for p in passages_of(corpus, limit))
-    rows = synthesise(
-        passages_of(corpus, limit), recipe, made, pool=pool,
-        neighbours=neighbours_by(lambda: passages.retriever(corpus), references=recipe.references),
-    )  # fmt: skip
-    _write(map(_line, rows), out, "making rows", force=force)
-    for line in made.told():
-        say(line)
 
 
 Topics = Annotated[

@@ -240,25 +240,20 @@ def test_a_cost_limit_wants_a_price(run: Run, corpus: Path) -> None:
     with LoopbackServer(reply) as server:
         asked = ("synth", "fava", corpus, "--backend", "openai:test", "--base-url", server.base_url, "--out", out)
         assert_error(run(*asked, "--max-cost", "1"), "--price")
+        assert_error(run(*asked[:3], "--out", out), "--backend")
+        assert_error(run(*asked[:3], "--backend", "embedded", "--out", out), "unknown backend 'embedded'")
+        assert_error(run(*asked[:3], "--backend", "openai:x", "--out", "-"), "name a file")
         assert_error(run(*asked, "--max-tokens", "0"), "max-tokens must be more than 0")
         assert (server.calls, out.exists()) == (0, False)
 
 
-@pytest.mark.parametrize("how", [("--offline",), ("--backend", "openai:test")])
-def test_the_corpus_is_never_written_over(run: Run, corpus: Path, how: tuple[str, ...]) -> None:
+def test_the_corpus_is_never_written_over(run: Run, corpus: Path) -> None:
     """--out may not be the corpus, nor stand among its files, not even with --force."""
-    before = corpus.read_bytes()
+    before, how = corpus.read_bytes(), ("--backend", "openai:test")
     assert_error(run("synth", "fava", corpus, *how, "--force", "--out", corpus), "another file for --out")
     inside = corpus.with_name("rows.jsonl")
     assert_error(run("synth", "fava", corpus.parent, *how, "--out", inside), "outside of the corpus")
     assert (corpus.read_bytes(), inside.exists()) == (before, False)
-
-
-def test_standard_output_is_in_no_folder(run: Run, corpus: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Rows made by rule go there from a corpus in the folder that the command runs in."""
-    monkeypatch.chdir(corpus.parent)
-    result = run("synth", "fava", ".", "--offline", "--out", "-", "--limit", "2", "--references", "1")
-    assert (result.code, len(result.out.splitlines())) == (0, 2)
 
 
 def test_what_force_takes_away_is_made_again(run: Run, corpus: Path) -> None:

@@ -19,6 +19,7 @@ import pytest
 from eirene.cli.train import Training
 from eirene.models.training.recipes import TrainingRecipe
 from eirene.models.training.run import Step, TrainingRun, last_checkpoint
+from recipes.fava import main as make_errors
 from tests.cli.run import EXAMPLES, Run, assert_error
 from tests.refiners.test_training import ROWS, write
 from tests.tiny_llama import make_llama
@@ -82,7 +83,7 @@ def test_bad_flags_say_what_to_change(base: Path, run: Run, tmp_path: Path) -> N
 def test_each_command_trains_with_its_papers_settings(run: Run, tmp_path: Path) -> None:
     """One step of each on the examples; the card has the recipe's defaults where no flag was given."""
     chat = make_llama(tmp_path / "chat", chat=True, hidden=16, layers=1)
-    run("synth", "fava", EXAMPLES / "corpus", "--offline", "--out", tmp_path / "fava.jsonl")
+    make_errors([str(EXAMPLES / "corpus"), "--out", str(tmp_path / "fava.jsonl")])
     run("synth", "npov", EXAMPLES / "topics.jsonl", "--out", tmp_path / "npov.jsonl", "--per-topic", "1")
     least = ("--base", chat, "--max-steps", "1", "--device", "cpu", "--max-tokens", "9000")
     for name, data, flags, expected in (

@@ -110,11 +110,8 @@ def test_more_workers_than_rows_are_not_started(run: Run, tmp_path: Path) -> Non
     assert (result.code, "made 1 rows" in result.err) == (0, True)
 
 
-def test_a_limit_beyond_what_a_machine_can_count_is_all(run: Run, tmp_path: Path) -> None:
-    text = tmp_path / "corpus.txt"
-    text.write_text("The tower was built in 1889. It stands in Paris and is 330 metres tall.\n", encoding="utf-8")
-    command = ["synth", "fava", text, "--offline", "--out", tmp_path / "o.jsonl"]
-    assert run(*command, "--limit", "99999999999999999999").code == 0
+def test_a_limit_below_none_is_refused(run: Run, tmp_path: Path) -> None:
+    command = ["synth", "fava", EXAMPLES / "corpus", "--backend", "openai:x", "--out", tmp_path / "o.jsonl"]
     assert_error(run(*command, "--limit", "-1"), "limit must be at least 0, got -1")
 
 

@@ -25,7 +25,7 @@ def test_a_claim_is_a_topic_and_a_side_without_arguments_is_none(tmp_path: Path)
     path = tmp_path / "claims.jsonl"
     path.write_text(json.dumps(CLAIM) + "\n")
     (topic,) = read_claims(str(path))
-    assert (topic.id, topic.question, topic.aliases) == ("7", CLAIM["query"], (CLAIM["claim"],))
-    assert [side.name for side in topic.sides] == ["pro"] and topic.sources == ("somewhere",)
+    assert (topic.id, topic.question, topic.aliases) == ("7", CLAIM["query"], [CLAIM["claim"]])
+    assert [side.name for side in topic.sides] == ["pro"] and topic.sources == ["somewhere"]
     argument = topic.sides[0].arguments[0]
     assert (argument.id, argument.wordings, argument.source) == ("7-0", ("Cages are cruel.", "It is cruel."), "s")

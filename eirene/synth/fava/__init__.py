@@ -1,14 +1,13 @@
-"""FAVA's synthetic data (section 5.1): passages with errors of known kind and place, by a model or by rule."""
+"""FAVA's synthetic data (section 5.1): passages with errors of known kind and place, by a model."""
 
 from __future__ import annotations
 
-from eirene.synth.fava.pipeline import PassageOutcome, asynthesise, synthesise
+from eirene.synth.fava.pipeline import PassageOutcome, asynthesise
 from eirene.synth.fava.recipe import (
     GENRES,
     FavaRecipe,
     FavaTotals,
     PassagePlan,
-    entities,
     neighbours_by,
     passages_of,
     plans,
@@ -21,9 +20,7 @@ __all__ = [
     "PassageOutcome",
     "PassagePlan",
     "asynthesise",
-    "entities",
     "neighbours_by",
     "passages_of",
     "plans",
-    "synthesise",
 ]

@@ -1,13 +1,8 @@
-"""What is made of each FAVA passage: plans by the seed, errors by rule, the row of both, and totals.
-
-Rules swap names and numbers of the same type, reverse relations, add opinions: changes that make a right text wrong,
-with the findings that take them back.
-"""
+"""What is made of each FAVA passage: plans by the seed, a text with its errors, the row of both, and totals."""
 
 from __future__ import annotations
 
 import hashlib
-import re
 import sys
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Sequence
@@ -27,10 +22,6 @@ from eirene.core.signature import check_seed, rng_for
 from eirene.core.usage import Usage
 from eirene.retrieval import Retriever, read_corpus
 from eirene.retrieval.passages import Passage
-from eirene.text.sentences import split_sentences
-
-OFFLINE: tuple[HallucinationKind, ...] = ("entity", "relation", "subjective")
-"""The kinds that rules can make; the others need somebody who knows what there is."""
 
 Neighbours = Callable[[Passage], Sequence[str]]
 """For a passage others that are like it, as they are shown."""
@@ -49,8 +40,8 @@ class FavaRecipe:
     (none: they stay as they are); `tries`: how often a model is asked for what it gets wrong.
     """
 
-    kinds: tuple[HallucinationKind, ...] = OFFLINE
-    most: int = 3
+    kinds: tuple[HallucinationKind, ...] = HALLUCINATIONS
+    most: int = 5
     references: int = 5
     clean: float = 0.1
     seed: int = 0
@@ -179,86 +170,6 @@ def neighbours_by(retriever: Callable[[], Retriever], *, references: int) -> Nei
         return [hit.passage.shown for hit in found if hit.passage.id != passage.id][: references - 1]
 
     return nearest
-
-
-MOST_VALUES = 5_000
-"""Values of a type that are held, whatever the size of the corpus."""
-
-
-_YEAR = re.compile(r"\b(?:1[0-9]|20)\d\d\b")
-_NUMBER = re.compile(r"(?<![\w.,])\d{1,3}(?:,\d{3})*(?:\.\d+)?(?![\w,]|\.\d)")
-_NAME = re.compile(r"\b[A-Z][a-z]+(?: [A-Z][a-z]+)*\b")
-_OPPOSITES = (
-    ("before", "after"), ("more", "less"), ("most", "least"), ("increased", "decreased"), ("rose", "fell"),
-    ("won", "lost"), ("first", "last"), ("northern", "southern"), ("north", "south"), ("east", "west"),
-    ("above", "below"), ("with", "without"), ("joined", "left"), ("began", "ended"), ("larger", "smaller"),
-    ("highest", "lowest"), ("early", "late"), ("bought", "sold"), ("inside", "outside"), ("older", "younger"),
-    ("is", "is not"), ("was", "was not"), ("are", "are not"), ("were", "were not"), ("can", "cannot"),
-)  # fmt: skip
-_FLIPS = {a: b for one, other in _OPPOSITES for a, b in ((one, other), (other, one))}
-_RELATION = re.compile(rf"\b(?:{'|'.join(sorted(map(re.escape, _FLIPS), key=len, reverse=True))})\b(?! not\b)")
-_OPINIONS = (
-    "It is by far the finest of its kind.",
-    "Nobody could fail to be moved by this.",
-    "This is a truly remarkable thing, and everyone should know about it.",
-    "It will always be remembered as a masterpiece.",
-    "Honestly, there is nothing more fascinating.",
-    "This is rather boring compared with what others have done.",
-    "It remains the most beautiful story of all.",
-    "Sadly, it never got the praise that it deserves.",
-)
-
-
-def entities(texts: Iterable[str], *, most: int = MOST_VALUES) -> dict[str, list[str]]:
-    """The years, numbers and names of the texts by type, each once: the first `most` of a type."""
-    found: dict[str, dict[str, None]] = {kind: {} for kind in ("year", "number", "name")}
-    for text in texts:
-        for kind, start, end in _places(text):
-            if len(found[kind]) < most:
-                found[kind][text[start:end]] = None
-    return {kind: list(values) for kind, values in found.items()}
-
-
-def propose(
-    kind: HallucinationKind, text: str, pool: dict[str, list[str]], rng: np.random.Generator
-) -> TextChange | None:
-    """A change of a kind somewhere in the text, None where its rules find no place."""
-    if kind == "entity":
-        return _entity(text, pool, rng)
-    if kind == "relation":
-        places = list(_RELATION.finditer(text))
-        if not places:
-            return None
-        chosen = places[rng.integers(len(places))]
-        return TextChange("relation", chosen.start(), chosen.end(), _FLIPS[chosen.group()])
-    if kind == "subjective":
-        sentences = [s for s in split_sentences(text) if s.text and s.text[-1] in ".!?"]
-        if not sentences:
-            return None
-        end = sentences[rng.integers(len(sentences))].text_end
-        return TextChange("subjective", end, end, " " + _OPINIONS[rng.integers(len(_OPINIONS))])
-    return None
-
-
-def _entity(text: str, pool: dict[str, list[str]], rng: np.random.Generator) -> TextChange | None:
-    places = list(_places(text))
-    for n in rng.permutation(len(places)):
-        kind, start, end = places[n]
-        old = text[start:end]
-        others = [value for value in pool[kind] if value != old and value not in text and old not in value]
-        if others:
-            return TextChange("entity", start, end, others[rng.integers(len(others))])
-    return None
-
-
-def _places(text: str) -> list[tuple[str, int, int]]:
-    """Where years, numbers and names stand; a single word that opens a sentence may be no name."""
-    opens = {s.text_start for s in split_sentences(text)}
-    found = [("year", *m.span()) for m in _YEAR.finditer(text)]
-    years = {start for _, start, _ in found}
-    found += [("number", *m.span()) for m in _NUMBER.finditer(text) if m.start() not in years]
-    found += [("name", *m.span()) for m in _NAME.finditer(text) if m.start() not in opens or " " in m.group()]
-    return sorted(found, key=lambda place: place[1])
 
 
 @dataclass(frozen=True, slots=True)

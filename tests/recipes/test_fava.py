@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -13,8 +14,8 @@ from eirene.core.findings.edits import apply_findings
 from eirene.core.findings.tags import parse_tagged
 from eirene.core.records import Item
 from eirene.retrieval import Passage
-from eirene.synth.fava import FavaRecipe, FavaTotals, entities, synthesise
-from tests.cli.run import Run, assert_error, write
+from eirene.synth.fava import FavaRecipe, FavaTotals
+from recipes.fava import OFFLINE, entities, main, synthesise
 
 PASSAGES = [
     Passage(
@@ -29,17 +30,21 @@ PASSAGES = [
 ]
 
 
+def by_rule(**more: Any) -> FavaRecipe:
+    return FavaRecipe(**{"kinds": OFFLINE, "most": 3, **more})
+
+
 def rows(recipe: FavaRecipe | None = None, passages: list[Passage] | None = None) -> tuple[list[Item], FavaTotals]:
     made = FavaTotals()
     chosen = PASSAGES if passages is None else passages
     pool = entities(p.text for p in chosen)
     others = {p.id: [o.shown for o in chosen if o is not p] for p in chosen}
-    return list(synthesise(chosen, recipe or FavaRecipe(), made, pool=pool, neighbours=lambda p: others[p.id])), made
+    return list(synthesise(chosen, recipe or by_rule(), made, pool=pool, neighbours=lambda p: others[p.id])), made
 
 
 def test_edits_take_every_error_back() -> None:
     """Applying a row's findings gives its passage; nothing outside of them differs; tags say the same."""
-    found, _ = rows(FavaRecipe(clean=0.0))
+    found, _ = rows(by_rule(clean=0.0))
     assert len(found) == len(PASSAGES)
     for item in found:
         findings = [Finding.model_validate(f) for f in item.meta["findings"]]  # type: ignore[union-attr]
@@ -51,15 +56,15 @@ def test_edits_take_every_error_back() -> None:
 
 def test_kinds_are_balanced_and_the_seed_decides() -> None:
     """No kind is made more than twice as often as another; one seed makes the same rows, another makes others."""
-    found, made = rows(FavaRecipe(clean=0.0))
+    found, made = rows(by_rule(clean=0.0))
     assert max(made.errors.values()) <= 2 * min(made.errors.values())
-    assert rows(FavaRecipe(clean=0.0))[0] == found
-    assert rows(FavaRecipe(clean=0.0, seed=1))[0] != found
+    assert rows(by_rule(clean=0.0))[0] == found
+    assert rows(by_rule(clean=0.0, seed=1))[0] != found
 
 
 def test_no_statement_is_added_twice() -> None:
     """Of several opinions in a text each is another one."""
-    found, _ = rows(FavaRecipe(kinds=("subjective",), most=5, clean=0.0), [
+    found, _ = rows(by_rule(kinds=("subjective",), most=5, clean=0.0), [
         Passage(f"p{n}", f"The year {n} is long. It was wet. It was cold. It was dark.") for n in range(40)
     ])  # fmt: skip
     for item in found:
@@ -69,7 +74,7 @@ def test_no_statement_is_added_twice() -> None:
 
 def test_references_hold_the_passage_and_are_mixed() -> None:
     """Each row is given its own passage among others, not always in one place."""
-    found, _ = rows(FavaRecipe(references=3))
+    found, _ = rows(by_rule(references=3))
     sources = {p.id: p.shown for p in PASSAGES}
     places = [item.context.index(sources[str(item.meta["source"])]) for item in found if item.context]
     assert all(len(item.context or ()) == 3 for item in found)
@@ -78,36 +83,26 @@ def test_references_hold_the_passage_and_are_mixed() -> None:
 
 def test_rows_without_errors_and_drops_are_counted() -> None:
     """The clean share has no finding; twins and passages without a place for an error are left out by cause."""
-    found, made = rows(FavaRecipe(clean=1.0))
+    found, made = rows(by_rule(clean=1.0))
     assert (made.clean, made.errors.total()) == (len(found), 0)
-    _, made = rows(
-        FavaRecipe(kinds=("relation",), clean=0.0), [Passage("a", "nothing here"), *PASSAGES[:1], PASSAGES[0]]
-    )
+    _, made = rows(by_rule(kinds=("relation",), clean=0.0), [Passage("a", "nothing here"), *PASSAGES[:1], PASSAGES[0]])
     assert dict(made.dropped) == {"no place for an error of these kinds": 1, "the passage occurs twice": 1}
 
 
-def test_the_command_writes_rows_that_the_critic_is_measured_on(run: Run, tmp_path: Path) -> None:
-    """Rows from the command line are annotated answers; their own tags score 1."""
-    corpus = write(tmp_path / "c.jsonl", *({"id": p.id, "text": p.text, "title": p.title} for p in PASSAGES))
-    made = run("synth", "fava", corpus, "--offline", "--out", tmp_path / "rows.jsonl")
-    assert made.code == 0, made
-    assert "12 rows of 12 passages" in made.err
-    data = [json.loads(line) for line in (tmp_path / "rows.jsonl").read_text(encoding="utf-8").splitlines()]
-    said = write(tmp_path / "said.jsonl", *({"id": r["id"], "tagged": r["meta"]["tagged"]} for r in data))
-    result = run("evaluate", "critic", tmp_path / "rows.jsonl", "--predictions", said, "--draws", "20", "--json")
-    assert json.loads(result.out)["sentences"]["any"]["f1"]["value"] == 1.0
-
-
-def test_what_cannot_be_made_is_said(run: Run, tmp_path: Path) -> None:
-    """Kinds that no rule makes, and a run without --offline, are usage errors."""
-    corpus = write(tmp_path / "c.jsonl", {"text": "x"})
-    assert_error(run("synth", "fava", corpus, "--out", "-"), "--offline")
-    assert_error(run("synth", "fava", corpus, "--offline", "--kinds", "invented", "--out", "-"), "got invented")
-    embedded = run("synth", "fava", corpus, "--backend", "embedded", "--out", tmp_path / "o")
-    assert_error(embedded, "unknown backend 'embedded'")
-    assert_error(run("synth", "fava", corpus, "--backend", "openai:x", "--out", "-"), "name a file")
+def test_the_script_writes_rows_with_tags(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    corpus, out = tmp_path / "c.jsonl", tmp_path / "rows.jsonl"
+    corpus.write_text("".join(json.dumps({"id": p.id, "text": p.text, "title": p.title}) + "\n" for p in PASSAGES))
+    monkeypatch.setenv("EIRENE_CACHE", str(tmp_path / "cache"))
+    main([str(corpus), "--out", str(out)])
+    assert "12 rows of 12 passages" in capsys.readouterr().err
+    data = [json.loads(line) for line in out.read_text(encoding="utf-8").splitlines()]
+    assert [parse_tagged(row["meta"]["tagged"]).text for row in data] == [row["answer"] for row in data]
+    with pytest.raises(InputError, match="got invented"):
+        main([str(corpus), "--out", "-", "--kinds", "invented"])
     with pytest.raises(InputError, match="clean must lie"):
-        FavaRecipe(clean=2)
+        by_rule(clean=2)
 
 
 def test_of_a_large_corpus_some_values_are_held() -> None:
