@@ -88,7 +88,7 @@ def by_model(order: Order, recipe: FavaRecipe, made: FavaTotals, *, backend: str
 
 def _write_card(order: Order, recipe: FavaRecipe, writes: ChatModel, journals: _Journals, *, is_finished: bool) -> None:
     from eirene.data.output import write_text
-    from eirene.synth.fava.replies import writer_version
+    from eirene.synth.fava.pipeline import writer_version
 
     made = journals.made
     card = {
