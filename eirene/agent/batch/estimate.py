@@ -1,7 +1,7 @@
 """Estimates the calls, tokens and cost of a batch's remaining rows, as a lower and an upper bound.
 
 Nothing is sent. What a model is asked is known to the letter, and counted; how much it answers, and how often it is
-asked again, is not: the bounds say what is taken for it (`assumptions`).
+asked again, is not: what is taken for it stands below (and in docs/guides/costs.md).
 """
 
 from __future__ import annotations
@@ -252,39 +252,3 @@ def of_judge(item: Item, parts: Parts, settings: Settings, polls: int, count: Co
 
 def _prompt(messages: Sequence[Message], count: Count) -> int:
     return REQUEST + sum(count(message.content) for message in messages)
-
-
-def assumptions(parts: Parts, settings: Settings, *, counted_by: str) -> list[str]:
-    """What the bounds take for granted, a sentence each."""
-    if not _calls(parts, settings):
-        return ["none of the parts calls a chat model"]
-    said = [f"tokens are counted by {counted_by}; retries and provider prompt caches are not counted"]
-    if settings.mode in VOTED_MODES and isinstance(parts.feedback_model, ChatFeedback):
-        if parts.feedback_model.chat.takes_n:
-            fewest = f"{FEWEST} to " if settings.stop != "none" else ""
-            asked = (
-                f"are two requests, for {FIRST} and where these do not decide for the rest"
-                if fewest
-                else ("are one request")
-            )
-            said.append(f"{settings.samples} critiques {asked}; a provider that refuses n makes "
-                        f"{fewest}{settings.samples} of it")  # fmt: skip
-        said.append("at least: no sentence is faulty, and nothing is rewritten; at most: every sentence is, with a "
-                    "reason of some 45 tokens")  # fmt: skip
-    if isinstance(parts.refiner, ChatRefiner) and settings.mode != "edit":
-        said.append(f"a rewrite has {REWRITE[0]:g} to {REWRITE[1]:g} times the tokens of the answer, "
-                    f"drawn at most {DRAWS * rounds(settings)} times")  # fmt: skip
-    if isinstance(parts.pairwise, ChatPairwise) and settings.judge_risk and not parts.judges:
-        said.append("where nothing is given, the pairwise judge reads a rewrite in two orders for one token each; a "
-                    f"model without token probabilities votes {2 * VOTES} times")  # fmt: skip
-    if any(isinstance(detector, _JUDGES) for detector in parts.detectors):
-        said.append(f"a poll of a judge, or of one that gives no token probabilities, writes {POLL[0]} to {POLL[1]} "
-                    "tokens, about the original and every rewrite")  # fmt: skip
-    return said
-
-
-def _calls(parts: Parts, settings: Settings) -> bool:
-    voted = settings.mode in VOTED_MODES
-    critics = [isinstance(critic, ChatFeedback) for _, critic in critics_of(parts, settings)] if voted else []
-    judges = any("judge" in detector.needs for detector in parts.detectors)
-    return any(critics) or isinstance(parts.refiner, ChatRefiner) or judges

@@ -28,7 +28,7 @@ _SHOWN = {"calls": "calls", "input_tokens": "tokens in", "output_tokens": "token
 
 def dry_run(opened: Batch, parts: Parts, settings: Settings, *, models: BatchModels, as_json: bool) -> None:
     """Shows the estimate and ends the command."""
-    from eirene.agent.batch.estimate import assumptions, estimate
+    from eirene.agent.batch.estimate import estimate
     from eirene.core.signature import rng_for
     from eirene.models.costs import counter_for
 
@@ -37,8 +37,7 @@ def dry_run(opened: Batch, parts: Parts, settings: Settings, *, models: BatchMod
     count, counted_by = counter_for(parts.backend)
     items: Iterator[Item] = opened.dataset.part(looked_at).items() if looked_at else iter(())
     found = estimate(items, rows=opened.n_left, parts=parts, settings=settings, polls=models.flags.polls, count=count)
-    report = _report(opened, found, models)
-    report["assumptions"] = assumptions(parts, settings, counted_by=counted_by)
+    report = {**_report(opened, found, models), "counted_by": counted_by}
     typer.echo(json.dumps(report, ensure_ascii=False) if as_json else _text(report))
     raise typer.Exit  # an exception, so that a journal that was made for this alone goes again
 
@@ -71,9 +70,10 @@ def _text(report: dict[str, Any]) -> str:
     if report["a_row_took"] is not None:
         took = (f"{n:,.4g} {_SHOWN[name]}" for name, n in report["a_row_took"].items() if n is not None)
         lines += ["", f"A row of the journal took {', '.join(took)}"]
-    lines += ["", "Taken for granted:", *(f"- {said}" for said in report["assumptions"])]
+    said = "without retries and provider prompt caches; what replies are taken for: docs/guides/costs.md"
+    lines += ["", f"Tokens are counted by {report['counted_by']}, {said}"]
     if report["not_counted"]:
-        lines.append(f"- these detectors call a model as well and are not counted: {', '.join(report['not_counted'])}")
+        lines.append(f"These detectors call a model as well and are not counted: {', '.join(report['not_counted'])}")
     return "\n".join(lines)
 
 

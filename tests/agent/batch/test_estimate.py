@@ -11,7 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from eirene.agent.backends import resolve_backend
-from eirene.agent.batch.estimate import assumptions, estimate
+from eirene.agent.batch.estimate import estimate
 from eirene.agent.detectors import with_judge
 from eirene.agent.run import arefine
 from eirene.agent.settings import Settings
@@ -102,7 +102,6 @@ async def test_where_nothing_is_given_the_votes_on_every_rewrite_are_in_the_boun
     assert (
         estimate(rows, rows=4, parts=made(), settings=off, polls=5, count=words).loop[1, 0] == 4 * 2 * 2
     )  # rows, rounds, draws
-    assert any("pairwise" in said for said in assumptions(made(), settings, counted_by="words"))
 
 
 def test_one_request_for_all_critiques_reads_the_prompt_once(tmp_path: Path) -> None:
@@ -136,15 +135,12 @@ def test_a_judge_is_counted_apart_and_without_its_price_nothing_is_known() -> No
     assert found.cost_usd(Price(1, 2), None) is None and found.cost_usd(None, Price(1, 2)) is None
     low, high = found.cost_usd(Price(1, 2), Price(1, 2)) or (0, 0)
     assert 0 < low < high
-    assert any("poll" in said for said in assumptions(parts, settings, counted_by="words"))
 
 
 def test_parts_that_call_no_model_take_nothing() -> None:
-    """The embedded parts are free, and said to be."""
     parts, settings = resolve_backend("embedded"), Settings()
     found = estimate(ITEMS, rows=4, parts=parts, settings=settings, polls=5, count=words)
     assert found.cost_usd(None, None) == (0.0, 0.0)
-    assert assumptions(parts, settings, counted_by="words") == ["none of the parts calls a chat model"]
 
 
 def test_of_rows_that_were_drawn_the_bounds_are_wider() -> None:
