@@ -18,16 +18,19 @@ import ast
 import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, cast
+from typing import Annotated, Any, Self
 
 import numpy as np
+from pydantic import Field, model_validator
 
 from eirene.core.critique import Tag
 from eirene.core.errors import InputError
 from eirene.core.signature import digest
+from eirene.core.validation import CheckedModel, validated
 from eirene.data.columns import Fields, field_value
 from eirene.data.json_rows import HasRows, Row
 from eirene.text.sentences import Sentence, split_sentences
+from eirene.text.unicode import Text
 
 _QUESTION = re.compile(r"Question:\s*+")
 _ANSWER = re.compile(r"\nAnswer:\s*+(?=1\.\s)")
@@ -73,30 +76,44 @@ def read_tagged_answers(source: HasRows) -> list[TaggedAnswer]:
     return [parse_tagged_answer(row) for row in source.rows()]
 
 
+class _Statement(CheckedModel):
+    text: Text
+    tag: Tag
+    reason: str | None = None
+
+    @model_validator(mode="after")
+    def _has_reason(self) -> Self:
+        if self.tag == "Incomplete" and not (self.reason or "").strip():
+            raise ValueError("is Incomplete and has no reason")
+        return self
+
+
+class _AnswerRow(CheckedModel):
+    question: Text
+    sentences: Annotated[list[_Statement], Field(min_length=1)]
+    instruction: Text | None = None
+    id: Any = None
+    row: Any = None
+
+
 def parse_tagged_answer(row: Row) -> TaggedAnswer:
     """One row in either form. A row that has both is read from its sentences."""
     data = row.data
-    if not isinstance(data, dict):
-        raise InputError("a row must be a JSON object", where=row.where)
-    if "sentences" in data:
-        question, found = _from_sentences(data, row.where)
-    elif {"input", "output"} <= set(data):
-        question, found = _from_published(data, row.where)
-    else:
+    if not isinstance(data, dict) or not ("sentences" in data or {"input", "output"} <= set(data)):
         raise InputError(
             "a row needs 'question' and 'sentences', or HaluQuestQA's 'instruction', 'input' and 'output'",
             where=row.where,
         )
-    statements, tags, reasons = (tuple(column) for column in zip(*found, strict=True))
-    instruction = _text(data, "instruction", row.where) if "instruction" in data else None
-    name = data.get("id", data.get("row"))
+    read = validated(_AnswerRow, data if "sentences" in data else _as_rows(data, row.where), where=row.where)
+    name = read.row if read.id is None else read.id
+    statements = tuple(s.text.strip() for s in read.sentences)
     return TaggedAnswer(
-        id=str(name) if name is not None else "answer-" + digest([question, list(statements)])[:12],
-        question=question,
-        statements=cast("tuple[str, ...]", statements),
-        tags=cast("tuple[Tag, ...]", tags),
-        reasons=cast("tuple[str | None, ...]", reasons),
-        instruction=instruction,
+        id=str(name) if name is not None else "answer-" + digest([read.question, list(statements)])[:12],
+        question=read.question,
+        statements=statements,
+        tags=tuple(s.tag for s in read.sentences),
+        reasons=tuple((s.reason or "").strip() if s.tag == "Incomplete" else None for s in read.sentences),
+        instruction=read.instruction,
         where=row.where,
     )
 
@@ -117,41 +134,25 @@ def published_split(rows: Sequence[TaggedAnswer]) -> tuple[list[TaggedAnswer], l
     return [rows[i] for i in train], [rows[i] for i in test]
 
 
-_Found = list[tuple[str, Tag, str | None]]
-
-
-def _from_sentences(data: dict[str, Any], where: str) -> tuple[str, _Found]:
-    entries = data["sentences"]
-    if not isinstance(entries, list) or not entries:
-        raise InputError("'sentences' must be a list with at least one sentence", field="sentences", where=where)
-    found: _Found = []
-    for n, entry in enumerate(entries, start=1):
-        if not isinstance(entry, dict):
-            raise InputError(f"sentence {n} must be an object with 'text' and 'tag'", field="sentences", where=where)
-        reason = entry.get("reason") or ""
-        found.append(_checked(n, _text(entry, "text", where), entry.get("tag"), reason, where))
-    return _text(data, "question", where), found
-
-
-def _from_published(data: dict[str, Any], where: str) -> tuple[str, _Found]:
-    text = _text(data, "input", where)
+def _as_rows(data: dict[str, Any], where: str) -> dict[str, Any]:
+    """A published row in the form with sentences."""
+    text, output = (_text(data, name, where) for name in ("input", "output"))
     asked = _QUESTION.match(text)
     told = asked and (_ANSWER.search(text, asked.end()) or _ANSWER.search(text))
     if asked is None or told is None:
         raise InputError("'input' must hold 'Question: ...' and a line 'Answer: 1. ...'", field="input", where=where)
-    statements = _numbered(text[told.end() :])
-    verdicts = _numbered(_text(data, "output", where))
+    statements, verdicts = _numbered(text[told.end() :]), _numbered(output)
     if len(statements) != len(verdicts):
         raise InputError(
             f"'output' judges {len(verdicts)} statements, 'input' has {len(statements)}", field="output", where=where
         )
-    found: _Found = []
+    sentences = []
     for n, (statement, verdict) in enumerate(zip(statements, verdicts, strict=True), start=1):
         read = _VERDICT.match(verdict)
         if read is None:
             raise InputError(f"'output' has no tag for statement {n}: {verdict[:60]!r}", field="output", where=where)
-        found.append(_checked(n, statement, read[1].capitalize(), read[2] or "", where))
-    return text[asked.end() : told.start()].rstrip(), found
+        sentences.append({"text": statement, "tag": read[1].capitalize(), "reason": read[2]})
+    return {**data, "question": text[asked.end() : told.start()].rstrip(), "sentences": sentences}
 
 
 def _numbered(text: str) -> list[str]:
@@ -162,16 +163,6 @@ def _numbered(text: str) -> list[str]:
             starts.append(mark.span())
     ends = [start for start, _ in starts[1:]] + [len(text)]
     return [text[begin:end].strip() for (_, begin), end in zip(starts, ends, strict=True)]
-
-
-def _checked(n: int, text: str, tag: object, reason: object, where: str) -> tuple[str, Tag, str | None]:
-    if tag not in ("Complete", "Incomplete"):
-        raise InputError(f"sentence {n}: the tag must be Complete or Incomplete, got {tag!r}", field="tag", where=where)
-    if not isinstance(reason, str):
-        raise InputError(f"sentence {n}: the reason must be a text, got {reason!r}", field="reason", where=where)
-    if tag == "Incomplete" and not reason.strip():
-        raise InputError(f"sentence {n} is Incomplete and has no reason", field="reason", where=where)
-    return text.strip(), tag, reason.strip() if tag == "Incomplete" else None
 
 
 def _text(data: dict[str, Any], name: str, where: str) -> str:

@@ -58,7 +58,7 @@ def test_a_published_row_that_does_not_fit_is_named(subtests: pytest.Subtests) -
         ({"output": "1. [Incomplete]\n2. [Complete]"}, "has no reason"),
         ({"input": "Answer: 1. x"}, "'input' must hold"),
         ({"input": 3}, "'input' must be a text"),
-        ({"instruction": ""}, "'instruction' must be a text"),
+        ({"instruction": ""}, "'instruction' must not be blank"),
     ]
     for change, said in cases:
         with subtests.test(case=change), pytest.raises(InputError, match=f"here: .*{said}"):
