@@ -10,7 +10,7 @@ import difflib
 import inspect
 import tomllib
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager, nullcontext
+from contextlib import closing, contextmanager, nullcontext
 from dataclasses import MISSING, dataclass, fields, is_dataclass
 from typing import TYPE_CHECKING, Annotated, Any, Literal, Self, get_args, get_origin, get_type_hints
 
@@ -321,10 +321,10 @@ class TraceFlags:
         Tracing()  # raises where the extra is missing, before anything of it is imported
         from opentelemetry import trace
 
-        from eirene.core.otlp import exporting
+        from eirene.core.otlp import SpanExport
 
         is_configured = not isinstance(trace.get_tracer_provider(), trace.ProxyTracerProvider)
-        with nullcontext() if is_configured else exporting() as export:
+        with nullcontext() if is_configured else closing(SpanExport()) as export:
             provider = None if export is None else export.provider
             with Tracing(content=self.trace == "content", provider=provider).active():
                 yield

@@ -6,7 +6,7 @@ import asyncio
 import os
 import threading
 from collections import OrderedDict
-from collections.abc import Awaitable, Callable, Hashable, Iterator
+from collections.abc import Awaitable, Callable, Hashable
 from functools import wraps
 from pathlib import Path
 from typing import Generic, TypeVar
@@ -28,11 +28,6 @@ class Memo(Generic[K, V]):
 
     def __len__(self) -> int:
         return len(self._values)
-
-    def __iter__(self) -> Iterator[K]:
-        """The keys, least recently used first."""
-        with self._lock:
-            return iter(list(self._values))
 
     def get(self, key: K) -> V | None:
         """The value of the key, None where there is none."""

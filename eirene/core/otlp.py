@@ -10,8 +10,8 @@ import logging
 import os
 import re
 import threading
-from collections.abc import Callable, Iterator
-from contextlib import AbstractContextManager, contextmanager, nullcontext
+from collections.abc import Callable
+from contextlib import AbstractContextManager, nullcontext
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 from urllib.parse import urlsplit
@@ -76,16 +76,6 @@ class SpanExport:
             self._is_broken = True
             said = "spans are lost: %s does not take them %s; the run goes on without them"
             logger.warning(said, _address(), why)
-
-
-@contextmanager
-def exporting() -> Iterator[SpanExport]:
-    """A `SpanExport`, closed at the end. Raises what that raises."""
-    export = SpanExport()
-    try:
-        yield export
-    finally:
-        export.close()
 
 
 class WorkerSpans:

@@ -102,9 +102,8 @@ def _line(text: str) -> str:
 class ChatWriter:
     """Asks a chat model; temperature 0 makes responses repeatable where the provider allows."""
 
-    def __init__(self, model: ChatModel, *, temperature: float | None = 0.0) -> None:
+    def __init__(self, model: ChatModel) -> None:
         self._chat = model
-        self._temperature = temperature
 
     @property
     def name(self) -> str:
@@ -115,12 +114,12 @@ class ChatWriter:
     def version(self) -> str:
         """The prompt's digest and the temperature; the weights, where the model runs here."""
         weights = "" if self._chat.digest is None else f"{self._chat.digest},"
-        return f"{weights}prompt={load_prompt(PROMPT).digest},t={self._temperature}"
+        return f"{weights}prompt={load_prompt(PROMPT).digest},t=0.0"
 
     async def write(self, task: WriteTask, *, meter: Meter) -> Draft:
         """The response. Raises `BackendError`, of which `UnusableReplyError` for one that was cut off or is empty."""
         messages, mark = response_messages(task)
-        sampling = Sampling(temperature=self._temperature, seed=task.seed)
+        sampling = Sampling(temperature=0.0, seed=task.seed)
         reply = await self._chat.ask(messages, sampling=sampling, meter=meter)
         return read_response(reply, marks=(mark,))
 
