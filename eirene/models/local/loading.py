@@ -6,6 +6,7 @@ Everything that loads a model by transformers does it here. Needs the extra `loc
 from __future__ import annotations
 
 import contextlib
+import functools
 import os
 import re
 import warnings
@@ -13,8 +14,11 @@ from collections.abc import Collection, Iterator
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, cast
+from urllib.error import HTTPError
+from urllib.request import Request, urlopen
 
 import torch
+from huggingface_hub import constants
 from safetensors import safe_open
 from transformers import AutoModelForCausalLM, AutoTokenizer
 from transformers.utils import logging as transformers_logging
@@ -31,6 +35,7 @@ logger = get_logger(__name__)
 
 _NAMED = 3
 _CONFIG = "config.json"
+_HUB_TIMEOUT_S = 10.0
 _KERNEL = re.compile(r'"_?attn_implementation"\s*:\s*"[^"]*/')
 _ADAPTER = "adapter_model.safetensors"
 
@@ -123,6 +128,7 @@ def file_beside(path: str, name: str) -> Path | None:
     if Path(path).is_dir():
         file = Path(path) / name
         return file if file.is_file() else None
+    _offline_without_hub()
     try:
         found = cached_file(
             path, name, _raise_exceptions_for_gated_repo=False, _raise_exceptions_for_missing_entries=False,
@@ -176,6 +182,23 @@ def _check_folder(path: str, *, field: str) -> None:
     """Raises for what is meant as a folder and is none; the hub's client would take it for a name, and a bad one."""
     if path.startswith(("/", ".", "~")) and not Path(path).is_dir():
         raise InputError(f"there is no folder {path!r}", field=field)
+    if not Path(path).is_dir():
+        _offline_without_hub()
+
+
+@functools.cache
+def _offline_without_hub() -> None:
+    """Has the hub's client look in its cache alone where the hub cannot be reached: it tries for 50 s at each file."""
+    if constants.is_offline_mode():
+        return
+    try:
+        with urlopen(Request(constants.ENDPOINT, method="HEAD"), timeout=_HUB_TIMEOUT_S):
+            return
+    except HTTPError:
+        return  # it answers
+    except OSError as error:
+        logger.info("the hub at %s cannot be reached (%s); only its cache is read", constants.ENDPOINT, error)
+        constants.HF_HUB_OFFLINE = True  # what its own variable sets when it is imported
 
 
 def _check_files(path: str, where: str, *, field: str) -> None:
