@@ -6,7 +6,9 @@ import gc
 import os
 import signal
 import sys
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
+from importlib.util import find_spec
+from pathlib import Path
 
 # Read by langgraph when it is imported: checkpoints then refuse every type that they were not told of.
 os.environ["LANGGRAPH_STRICT_MSGPACK"] = "true"
@@ -25,6 +27,8 @@ os.environ.pop("PYTHONDONTWRITEBYTECODE", None)
 import pytest
 import pytest_socket
 from hypothesis import HealthCheck, settings
+
+from eirene.core.errors import MissingExtraError
 
 sys.dont_write_bytecode = False
 # What is imported while tests are collected stays to the end: nothing of it is garbage.
@@ -48,6 +52,38 @@ def pytest_collection_finish() -> None:
     """Garbage is collected from here on, without a look at what the imports have made."""
     gc.freeze()
     gc.enable()
+
+
+IS_LIGHT = find_spec("torch") is None
+"""Whether the extra `test-light` is installed, and not all of `test`: what wants a package that is not there is skipped."""
+
+
+class _Module(pytest.Module):
+    """A test file that is skipped where a package that it imports is not installed."""
+
+    def collect(self) -> Iterable[pytest.Item | pytest.Collector]:
+        try:
+            return list(super().collect())
+        except self.CollectError as error:
+            if isinstance(error.__cause__, ModuleNotFoundError):
+                pytest.skip(f"{error.__cause__}", allow_module_level=True)
+            raise
+
+
+if IS_LIGHT:
+
+    def pytest_pycollect_makemodule(module_path: Path, parent: pytest.Collector) -> pytest.Module:
+        """See `_Module`."""
+        module: pytest.Module = _Module.from_parent(parent, path=module_path)
+        return module
+
+    @pytest.hookimpl(wrapper=True)
+    def pytest_pyfunc_call() -> Iterator[None]:
+        """Skips a test that comes upon such a package as it runs."""
+        try:
+            return (yield)
+        except* (ModuleNotFoundError, MissingExtraError) as group:
+            pytest.skip(str(group.exceptions[0]))
 
 
 @pytest.fixture(autouse=True)

@@ -96,7 +96,7 @@ def test_bad_passages_are_one_clear_error() -> None:
         [None],
         [1932],
         ["half \ud800"],
-        {"words": "Hi."},
+        {"text": 5},
     ]:
         with pytest.raises(InputError, match="context"):
             claims("The bridge is old.", context)
