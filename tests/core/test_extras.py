@@ -112,7 +112,10 @@ def test_everything_that_is_imported_is_a_dependency_or_has_its_extra() -> None:
     project = tomllib.loads((Path(__file__).parents[2] / "pyproject.toml").read_text("utf-8"))["project"]
     brought = {re.split(r"[<>=\[ ]", line)[0].replace("-", "_") for line in project["dependencies"]}
     known = brought | {name.split(".")[0] for name in EXTRAS} | set(sys.stdlib_module_names) | {"eirene"}
-    beside = {"markupsafe": "jinja2", "pydantic_core": "pydantic", "httpx": "datasets", "requests": "opentelemetry"}
+    beside = {
+        "markupsafe": "jinja2", "pydantic_core": "pydantic", "httpx": "datasets", "requests": "opentelemetry",
+        "huggingface_hub": "transformers",
+    }  # fmt: skip
     unasked = {"tiktoken": "counts tokens where somebody has installed it", "pytest": "loads the plugin"}
     found = {name.split(".")[0] for seen in all_imports().values() for _, name in seen}
     assert found - known == set(beside) | set(unasked)
