@@ -55,7 +55,7 @@ def pytest_collection_finish() -> None:
 
 
 IS_LIGHT = find_spec("torch") is None
-"""Whether the extra `test-light` is installed, and not all of `test`: what wants a package that is not there is skipped."""
+"""Whether the extra `test-light` alone is installed: what wants a package that is not there is then skipped."""
 
 
 class _Module(pytest.Module):
