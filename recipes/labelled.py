@@ -1,100 +1,48 @@
 """Readers of labelled sets as we laid them out for measuring (DATA of `benchmarks/results.py`): joined, trimmed, split.
 
-With passages: ExpertQA, FRANK, WikiBio. With arguments: NPOV answers and pairs, ArgKP. With nothing: HaluEval and
-HaluQuestQA's remarks, which only who knows the world can judge. `read_set` reads these and what
-`eirene.eval.datasets.read_labelled` knows.
+ExpertQA, FRANK, WikiBio, HaluEval and HaluQuestQA are read as they were published, but for the names of columns. With
+arguments: NPOV answers and pairs, ArgKP. `read_set` reads these and what `eirene.eval.datasets.read_labelled` knows.
 """
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterator, Mapping
 from typing import Any
 
 from eirene.core.records import parse_item
-from eirene.data.haluquestqa import names_whole
+from eirene.data.haluquestqa import find_span
 from eirene.data.json_rows import Row
-from eirene.eval.datasets import FORMS, Labelled, LabelledSet, Mark, read_labelled
-from eirene.eval.datasets.base import marked_faults
+from eirene.eval.datasets import FORMS, Labelled, LabelledSet, Mark, published, read_labelled
 from eirene.eval.datasets.labelled import Form
-from eirene.eval.datasets.published import SUMMARY, passage_item
 
 _SIDES = ("pro", "con")
 
 
-def find_span(answer: str, text: str, *, at: int = 0) -> tuple[int, int] | None:
-    """Where `text` stands in the answer, from `at` on; white space and case may differ. None where it does not."""
-    wanted = text.strip()
-    if not wanted:
-        return None
-    start = answer.find(wanted, at)
-    if start >= 0:
-        return start, start + len(wanted)
-    pattern = r"\s+".join(re.escape(word) for word in wanted.split())
-    found = re.compile(pattern, re.IGNORECASE).search(answer, at)
-    return found.span() if found else None
-
-
-def expertqa(data: dict[str, Any], row: Row) -> Labelled:
-    """An answer judged claim by claim against the evidence shown with each claim; all evidence is the given text.
-
-    Faulty: support Partial or Incomplete. Claims without evidence, or that need none, are not judged; an answer with
-    such a claim and no faulty one is not known to be free of errors.
-    """
-    answer, claims = data["answer"], data["claims"]
-    faulty = {"Complete": False, "Partial": True, "Incomplete": True}
-    labels = [faulty.get(claim["support"]) for claim in claims]
-    marks = []
-    for claim, label in zip(claims, labels, strict=True):
-        span = None if label is None else find_span(answer, claim["claim"])
-        if span is not None and label is not None:
-            marks.append(Mark(*span, label))
-    known = True if True in labels else False if labels and None not in labels else None
-    return Labelled(
-        passage_item(row, "", data["question"], answer, [text for claim in claims for text in claim["evidence"]]),
-        cluster=data["question"],
-        hallucination=known,
-        marks=tuple(marks) if marks else None,
-    )
+def expertqa(data: dict[str, Any], row: Row) -> list[Labelled]:
+    """One system's answer."""
+    claims = [{**claim, "claim_string": claim["claim"]} for claim in data["claims"]]
+    answers = {data["system"]: {"answer_string": data["answer"], "claims": claims}}
+    return published.expertqa({"question": data["question"], "answers": answers}, row)
 
 
 def frank(data: dict[str, Any], row: Row, articles: Mapping[str, Any]) -> Labelled:
-    """A summary; it has an error if annotators found one of its sentences not factual (`Factuality` below 1)."""
-    faulty = data["Factuality"] < 1
-    return Labelled(
-        passage_item(
-            row, f"{data['hash']}-{data['model_name']}", SUMMARY, data["summary"], [articles[data["hash"]]["article"]]
-        ),
-        cluster=data["hash"],
-        hallucination=faulty,
-    )
+    """A summary, its article beside it."""
+    texts = {"summary": data["summary"], "article": articles[data["hash"]]["article"]}
+    return published.frank(data, row, {f"{data['hash']}-{data['model_name']}": texts})
 
 
 def wikibio(data: dict[str, Any], row: Row) -> Labelled:
-    """A passage that GPT-3 wrote, its sentences judged; the Wikipedia text is given. Minor and major errors count."""
-    passage, at, marks = data["passage"], 0, []
-    for sentence in data["sentences"]:
-        span = find_span(passage, sentence["text"], at=at)
-        if span is not None:
-            marks.append(Mark(*span, sentence["label"] != "accurate"))
-            at = span[1]
-    return Labelled(
-        passage_item(row, str(data["wiki_bio_test_idx"]), data["prompt"], passage, [data["reference"]]),
-        cluster=str(data["wiki_bio_test_idx"]),
-        hallucination=any(s["label"] != "accurate" for s in data["sentences"]),
-        marks=tuple(marks),
-    )
+    """A passage, without the twenty others."""
+    sentences, labels = ([part[key] for part in data["sentences"]] for key in ("text", "label"))
+    told = {"gpt3_text": data["passage"], "wiki_bio_text": data["reference"]}
+    return published.wikibio({**data, **told, "gpt3_sentences": sentences, "annotation": labels}, row)
 
 
 def halueval(data: dict[str, Any], row: Row) -> Labelled:
-    """An answer of a chat model with the texts that annotators marked; one that is not found leaves the places open."""
-    answer = data["response"]
-    item = parse_item({"question": data["query"], "answer": answer}, where=row.where)  # the set's ids are in part blank
+    """An answer of a chat model with the texts that annotators marked."""
+    item = parse_item({"question": data["query"], "answer": data["response"]}, where=row.where)
     faulty = {"yes": True, "no": False}[data["hallucination"]]
-    found = [find_span(answer, line) for span in data["spans"] for line in span.split("\n") if line.strip()]
-    spans = [span for span in found if span is not None]
-    placed = bool(spans) == faulty and len(spans) == len(found)
-    marks = marked_faults(answer, spans) if placed else None
+    marks = published.placed(item.answer, data["spans"], faulty=faulty)
     return Labelled(item, cluster=item.question, hallucination=faulty, marks=marks)
 
 
@@ -184,21 +132,15 @@ def key_points(data: dict[str, Any], row: Row) -> Labelled:
 
 
 def haluquestqa(data: dict[str, Any], row: Row) -> Iterator[Labelled]:
-    """The two annotated answers to a question. Hallucination: a remark on factuality; coverage: on incompleteness."""
-    for which in ("answer1", "answer2"):
-        answer, name = data[which], f"{data['source_file'].removesuffix('.txt')}-{which}"
-        item = parse_item({"id": name, "question": data["question"], "answer": answer}, where=row.where)
-        remarks = [r for r in data["annotations"] if r["target"] == which]
-        facts = [r["span"] or "" for r in remarks if r["aspect"] == "factuality"]
-        found = [(0, len(answer)) if names_whole(text) else find_span(answer, text) for text in facts]
-        spans = [span for span in found if span is not None]
-        yield Labelled(
-            item,
-            cluster=item.question,
-            hallucination=bool(facts),
-            coverage=any(r["aspect"] == "incomplete_ans" for r in remarks),
-            marks=marked_faults(answer, spans) if len(spans) == len(found) else None,
-        )
+    """The two annotated answers to a question; the remarks are a list of objects."""
+    told = {"source_file": data["source_file"], "question_text": data["question"]}
+    told |= {f"ans{n}_text": data[f"answer{n}"] for n in (1, 2)}
+    told |= {f"ans{n}_label": f"{data[f'answer{n}_source']}_answer" for n in (1, 2)}
+    for aspect in ("factuality", "incomplete_ans"):
+        remarks = [remark for remark in data["annotations"] if remark["aspect"] == aspect]
+        columns = (("span", "span"), ("reason", "reason"), ("label", "target"))
+        told |= {f"{aspect}_{part}": repr([remark.get(key) or "" for remark in remarks]) for part, key in columns}
+    return published.haluquestqa(told, row)
 
 
 OURS: tuple[Form, ...] = (
@@ -206,7 +148,7 @@ OURS: tuple[Form, ...] = (
     Form("NPOV equivalence", "claim_id,argument,other,equivalent", equivalence),
     Form("ArgKP-2021", "key_point,argument,label,topic", key_points),
     Form("ExpertQA", "question,answer,claims,system", expertqa),
-    Form("FRANK", "hash,summary,Factuality", frank, ("articles.jsonl", "hash")),
+    Form("FRANK", "hash,summary,Factuality", frank, (("articles.jsonl",), "hash")),
     Form("WikiBio GPT-3", "wiki_bio_test_idx,passage,sentences", wikibio),
     Form("HaluEval", "query,response,hallucination,spans", halueval),
     Form("HaluQuestQA", "answer1,answer2,annotations", haluquestqa),

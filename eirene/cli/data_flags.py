@@ -37,6 +37,11 @@ SkipBad = Annotated[
 RowId = Annotated[str | None, typer.Option("--id", help="Take only the row with this id.")]
 Format = Annotated[FormatName, _data_option("--format", help="The file format; by default the name tells it.")]
 
+Reader = Annotated[
+    str | None,
+    _data_option("--reader", metavar="NAME", help="The published form of the rows; by default their keys tell it."),
+]
+
 
 @dataclass(frozen=True, kw_only=True)
 class FormFlags:
@@ -91,16 +96,20 @@ class SelectionFlags:
 class DataFlags(SelectionFlags, FormFlags):
     """How items are read, and which."""
 
-    reader: Annotated[str | None, _data_option("--reader", help="A published form: asqa, eli5 or haluquestqa.")] = None
+    reader: Reader = None
 
     def open(self, name: str, *, each: Callable[[Item], Item] | None = None, skip_bad: bool | None = None) -> Dataset:
-        """What the flags name, as items, each passed through `each`. No row is read yet."""
+        """What the flags name, as items, each passed through `each`. No more than one row is read yet."""
+        from eirene.cli.terminal import say
         from eirene.data import open_dataset
 
-        return open_dataset(
+        found = open_dataset(
             name, format=self.format, columns=self.columns or (), reader=self.reader, each=each, skip_bad=skip_bad,
             selection=self.selection(),
         )  # fmt: skip
+        if self.reader is None and found.shape.reader is not None:
+            say(f"{found.name} is read by --reader {found.shape.reader.name}, as its first row's keys tell")
+        return found
 
 
 def passages_of(places: Sequence[str]) -> Iterator[Passage]:

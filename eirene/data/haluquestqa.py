@@ -173,7 +173,8 @@ def _text(data: dict[str, Any], name: str, where: str) -> str:
 
 
 _PAIR = ("question_text", "ans1_text", "ans2_text")
-_WHICH = "answer_number"
+WHICH = "answer_number"
+"""Which of the two answers of a row is read: 1 or 2."""
 _WHOLE = re.compile(r"ANSWER ?[12]?[:.]*", re.IGNORECASE)
 _LABELS = {"human_answer": "human", "model_answer": "model"}
 
@@ -184,12 +185,12 @@ def spread(row: Row) -> Iterator[Row]:
         yield row
         return
     for which in (1, 2):
-        yield Row(f"{row.where}, answer {which}", {**row.data, _WHICH: which})
+        yield Row(f"{row.where}, answer {which}", {**row.data, WHICH: which})
 
 
 def read(data: Mapping[str, Any], where: str) -> Fields:
     """The fields of a row in any of the published forms."""
-    if _WHICH in data and set(_PAIR) <= set(data):
+    if WHICH in data and set(_PAIR) <= set(data):
         return _of_pair(data, where)
     if {"preferred_response", "rejected_response"} <= set(data):
         return _of_preference(data, where)
@@ -215,7 +216,7 @@ def _tagged(data: Mapping[str, Any], where: str) -> Fields:
 
 
 def _of_pair(data: Mapping[str, Any], where: str) -> Fields:
-    which = data[_WHICH]
+    which = data[WHICH]
     column = f"ans{which}_text"
     answer = field_value("answer", data[column], column=column, where=where)
     values = {
@@ -224,7 +225,7 @@ def _of_pair(data: Mapping[str, Any], where: str) -> Fields:
         "answer": answer,
         "meta": {"answer_by": _LABELS.get(str(data.get(f"ans{which}_label")))},
     }
-    notes = _remarks(data, which, answer or "", where)
+    notes = _notes(data, which, answer or "", where)
     return Fields({**values, "feedback": notes} if notes else values, used={"question_text", column})
 
 
@@ -239,23 +240,26 @@ def _stem(data: Mapping[str, Any]) -> str:
     return str(data.get("source_file") or data.get("column_1") or "row").removesuffix(".txt")
 
 
-def _remarks(data: Mapping[str, Any], which: int, answer: str, where: str) -> list[dict[str, Any]]:
+def remarks(data: Mapping[str, Any], aspect: str, which: int, where: str) -> list[tuple[str, str]]:
+    """The marked texts and the reasons of an aspect (`factuality`, `irrelevance`, `incomplete_ans`) of an answer."""
+    names = (f"{aspect}_{part}" for part in ("span", "reason", "label"))
+    spans, reasons, targets = (_listed(data.get(name), name, where) for name in names)
+    told = zip(spans, reasons, targets, strict=False)
+    return [(span, reason.strip()) for span, reason, target in told if target == f"answer{which}"]
+
+
+def _notes(data: Mapping[str, Any], which: int, answer: str, where: str) -> list[dict[str, Any]]:
     """The remarks on what this answer lacks, by the sentence in which their text stands; others have no place.
 
     Where the marked text is the word ANSWER1 or ANSWER2 the whole is meant: the remark goes to every sentence, as in
     the authors' own making of their completeness file.
     """
-    names = ("incomplete_ans_span", "incomplete_ans_reason", "incomplete_ans_label")
-    spans, reasons, targets = (_listed(data.get(name), name, where) for name in names)
-    sentences = split_sentences(answer)
-    notes = []
-    for span, reason, target in zip(spans, reasons, targets, strict=False):
-        if target != f"answer{which}" or not reason.strip():
-            continue
-        place = _find(answer, span)
+    sentences, notes = split_sentences(answer), []
+    for span, reason in remarks(data, "incomplete_ans", which, where):
+        place = find_span(answer, span)
         numbers = [s.n for s in sentences] if names_whole(span) else []
         numbers = [_overlapping(sentences, *place)] if place is not None else numbers
-        notes += [{"sentence": n, "reason": reason.strip()} for n in numbers]
+        notes += [{"sentence": n, "reason": reason} for n in numbers if reason]
     return notes
 
 
@@ -277,10 +281,12 @@ def _listed(cell: object, name: str, where: str) -> list[str]:
     return found
 
 
-def _find(answer: str, span: str) -> tuple[int, int] | None:
-    """Where the marked text stands; case and white space may differ, as they do in the published file."""
-    words = span.split()
-    found = re.search(r"\s+".join(map(re.escape, words)), answer, re.IGNORECASE) if words else None
+def find_span(answer: str, text: str, *, at: int = 0) -> tuple[int, int] | None:
+    """Where `text` stands in the answer, from `at` on; white space and case may differ. None where it does not."""
+    words, exact = text.split(), answer.find(text.strip(), at)
+    if words and exact >= 0:
+        return exact, exact + len(text.strip())
+    found = re.compile(r"\s+".join(map(re.escape, words)), re.IGNORECASE).search(answer, at) if words else None
     return found.span() if found else None
 
 

@@ -14,7 +14,7 @@ from eirene.data.arrow import PREFIX, ArrowSource, is_saved, open_hub, open_save
 from eirene.data.columns import ColumnMap
 from eirene.data.dataset import Dataset, Selection, Shape
 from eirene.data.json_rows import STDIN, Row, cannot_read
-from eirene.data.published import reader_named
+from eirene.data.published import Reader, reader_named, reader_of
 from eirene.data.source import Bytes, RowSource, Unzipped, bytes_of, read_errors
 from eirene.data.text_files import CsvSource, JsonSource
 
@@ -138,12 +138,24 @@ def open_dataset(
 ) -> Dataset:
     """The items that `name` stands for (see `open_source`); `columns` are texts such as `question=prompt`.
 
-    `skip_bad` leaves out rows that make no item, and lists them in `skipped`.
-
-    Raises `InputError` for what cannot be found, and for a map or a reader that is not in a form known.
+    `skip_bad` leaves out rows that make no item, and lists them in `skipped`. Without `columns` and `reader`, the first
+    row's keys tell the reader of a published form. Raises `InputError` for what cannot be found, and for a map or a
+    reader that is not in a form known.
     """
-    shape = Shape(ColumnMap.of(columns), None if reader is None else reader_named(reader))
-    return Dataset(open_source(name, format=format), shape, selection, each=each, skip_bad=skip_bad)
+    known, mapped = None if reader is None else reader_named(reader), ColumnMap.of(columns)
+    source = open_source(name, format=format)
+    if known is None and not mapped:
+        known = _recognised(source)
+    return Dataset(source, Shape(mapped, known), selection, each=each, skip_bad=skip_bad)
+
+
+def _recognised(source: RowSource) -> Reader | None:
+    """The reader that knows the first row; what cannot be read is said where the rows are."""
+    try:
+        first = next(iter(source.rows(take=[0])), None)
+    except InputError:
+        return None
+    return None if first is None else reader_of(first.data)
 
 
 def opened(data: str | RowSource) -> RowSource:

@@ -1,4 +1,4 @@
-"""Readers of published forms (ASQA, ELI5, HaluQuestQA, chats): their rows as the fields of Eirene's rows."""
+"""Readers of published forms (ASQA, ELI5, HaluQuestQA, chats, ragas, ...): their rows as fields of Eirene's rows."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from eirene.core.history import HistoryTurn, as_turns
 from eirene.core.json import NotJsonableError, jsonable
 from eirene.core.validation import validated
 from eirene.data import haluquestqa
-from eirene.data.columns import Fields, field_value
+from eirene.data.columns import Fields, field_value, no_column
 from eirene.data.json_rows import Row
 
 _ASQA_KEYS = ("ambiguous_question", "annotations")
@@ -199,27 +199,139 @@ def _no_chat(what: str, column: str, where: str) -> InputError:
     return InputError(f"the column {column!r} {what}; {_CHAT}", field=column, where=where)
 
 
+ASKS_TEXT = "What does the text say?"
+_ASKS_TALK = "What can be said to this?"
+
+
+@dataclass(frozen=True, slots=True)
+class Columns:
+    """A form whose fields stand in columns of their own: field -> column. A blank question becomes `asks`."""
+
+    title: str
+    columns: Mapping[str, str]
+    asks: str = ""
+
+    def __call__(self, data: Mapping[str, Any], where: str) -> Fields:
+        """The fields of a row; raises `InputError` that names the column that it lacks."""
+        needed = [column for name, column in self.columns.items() if name in ("question", "answer")]
+        missing = [column for column in needed if column not in data]
+        if missing:
+            raise InputError(f"is no row of {self.title}: {no_column(missing[0], data)}", where=where)
+        found = Fields(used=set(self.columns.values()) & set(data))
+        for name, column in self.columns.items():
+            value = field_value(name, data.get(column), column=column, where=where)
+            if value is not None:
+                found.values[name] = value
+        if self.asks and not found.values.get("question", "").strip():
+            found.values["question"] = self.asks
+        return found
+
+
+def spread_pairs(right: str, wrong: str) -> Callable[[Row], Iterator[Row]]:
+    """Makes two rows of a row of HaluEval: its sound answer and its hallucinated one, told apart in `hallucination`."""
+
+    def spread(row: Row) -> Iterator[Row]:
+        data = row.data
+        if not isinstance(data, dict) or not {right, wrong} <= set(data):
+            yield row
+            return
+        rest = {name: value for name, value in data.items() if name not in (right, wrong)}
+        for column, says in ((right, "no"), (wrong, "yes")):
+            yield Row(f"{row.where}, {column}", {**rest, "answer": data[column], "hallucination": says})
+
+    return spread
+
+
+def spread_squad(row: Row) -> Iterator[Row]:
+    """The questions of SQuAD's own JSON that have an answer, with their paragraph; any other row is itself."""
+    if not isinstance(row.data, dict) or "data" not in row.data:
+        yield row
+        return
+    try:
+        for topic in row.data["data"]:
+            for paragraph in topic["paragraphs"]:
+                for asked in paragraph["qas"]:
+                    if asked["answers"]:
+                        told = {**asked, "context": paragraph["context"], "title": topic.get("title")}
+                        yield Row(f"{row.where}, {asked['id']}", told)
+    except (KeyError, TypeError, AttributeError) as error:
+        raise InputError(f"is not SQuAD's JSON: {error}", where=row.where) from None
+
+
+def read_squad(data: Mapping[str, Any], where: str) -> Fields:
+    """The question, its paragraph as `context`, and the first of people's answers as `gold`."""
+    found = _SQUAD(data, where)
+    told = _answers(jsonable(data.get("answers")))
+    if not told:
+        raise InputError("is a row of SQuAD without an answer", field="answers", where=where)
+    found.values["gold"] = told[0][0]
+    return found
+
+
+_SQUAD = Columns("SQuAD", {"id": "id", "question": "question", "context": "context"})
+
+
 @dataclass(frozen=True, slots=True)
 class Reader:
     """One published form. `read` gives a row's fields; `spread`, where there is one, makes several rows of one.
 
-    A reader of a set whose answers are people's gives them as `gold` and no `answer`.
+    `keys` (commas between; forms by `;`) are those by which a row of the release is known. A reader of a set whose
+    answers are people's gives them as `gold` and no `answer`.
     """
 
     name: str
     read: Callable[[Mapping[str, Any], str], Fields]
     spread: Callable[[Row], Iterable[Row]] | None = None
+    keys: str = ""
+
+    def knows(self, data: object) -> bool:
+        """Whether a row is of this form, by its keys."""
+        return bool(self.keys) and isinstance(data, dict) and has_keys(data, self.keys)
+
+
+def has_keys(data: Mapping[str, Any], keys: str) -> bool:
+    """Whether the data have all keys of one of the forms (`;` between forms, commas between keys)."""
+    return any(set(form.split(",")) <= set(data) for form in keys.split(";"))
+
+
+def _columns(name: str, title: str, keys: str, *, asks: str = "", **columns: str) -> Reader:
+    return Reader(name, Columns(title, columns, asks), keys=keys)
+
+
+def _pairs(kind: str, keys: str, right: str, wrong: str, **columns: str) -> Reader:
+    read = Columns(f"HaluEval {kind}", {**columns, "answer": "answer"}, ASKS_TEXT)
+    return Reader(f"halueval-{kind}", read, spread_pairs(right, wrong), f"{keys},{right},{wrong}")
 
 
 READERS = {
     reader.name: reader
     for reader in (
-        Reader("asqa", read_asqa, spread_asqa),
-        Reader("chat", read_chat),
-        Reader("eli5", read_eli5),
-        Reader("haluquestqa", haluquestqa.read, haluquestqa.spread),
+        Reader("asqa", read_asqa, spread_asqa, "ambiguous_question,annotations"),
+        _columns("begin", "BEGIN", "knowledge,message,response,begin_label", asks=_ASKS_TALK, question="message",
+                 answer="response", context="knowledge"),
+        Reader("chat", read_chat, keys=";".join(_CHAT_COLUMNS)),
+        _columns("deepeval", "deepeval", "input,actual_output", question="input", answer="actual_output",
+                 context="retrieval_context", gold="expected_output"),
+        Reader("eli5", read_eli5, keys="title,answers,selftext"),
+        _columns("factool", "FacTool", "prompt,response,label,claims", question="prompt", answer="response"),
+        _columns("halubench", "HaluBench", "passage,question,answer,label,source_ds", id="id", question="question",
+                 answer="answer", context="passage"),
+        _columns("halueval", "HaluEval", "user_query,chatgpt_response,hallucination", id="ID", question="user_query",
+                 answer="chatgpt_response"),
+        _pairs("qa", "knowledge,question", "right_answer", "hallucinated_answer", question="question",
+               context="knowledge"),
+        _pairs("dialogue", "knowledge,dialogue_history", "right_response", "hallucinated_response",
+               question="dialogue_history", context="knowledge"),
+        _pairs("summarization", "document", "right_summary", "hallucinated_summary", context="document"),
+        Reader("haluquestqa", haluquestqa.read, haluquestqa.spread,
+               "instruction,input,output;question_text,ans1_text,ans2_text;preferred_response,rejected_response"),
+        _columns("llm-aggrefact", "LLM-AggreFact", "dataset,doc,claim,label", asks=ASKS_TEXT, answer="claim",
+                 context="doc"),
+        _columns("ragas", "ragas", "user_input,response", question="user_input", answer="response",
+                 context="retrieved_contexts", gold="reference"),
+        Reader("squad", read_squad, spread_squad, "data,version;title,context,question,answers"),
     )
-}
+}  # fmt: skip
 
 
 def reader_named(name: str) -> Reader:
@@ -227,3 +339,8 @@ def reader_named(name: str) -> Reader:
     if name not in READERS:
         raise InputError(f"there is no reader {name!r}; readers: {', '.join(READERS)}", field="reader")
     return READERS[name]
+
+
+def reader_of(data: object) -> Reader | None:
+    """The reader that knows a row of a published form by its keys; None for a row of Eirene's own, and any other."""
+    return next((reader for reader in READERS.values() if reader.knows(data)), None)

@@ -128,7 +128,7 @@ ERRORS: list[tuple[tuple[Any, ...], str]] = [
     ((TABLE,), "line 2: there is no column 'question'; columns: key, prompt, response"),
     ((TABLE, "--map", "question=promt"), "there is no column 'promt'; did you mean 'prompt'?"),
     ((TABLE, "--map", "questoin=prompt"), "--map knows no field 'questoin' (did you mean 'question'?)"),
-    ((TABLE, "--reader", "squad"), "there is no reader 'squad'; readers: asqa, chat, eli5, haluquestqa"),
+    ((TABLE, "--reader", "squadd"), "there is no reader 'squadd'; readers: asqa, begin, chat, deepeval"),
     ((TABLE, "--reader", "asqa"), "line 2: is no row of ASQA"),
     ((TABLE, "--format", "xls"), "'xls' is not one of"),
     ((TABLE, "--format", "parquet"), "table.csv: cannot be read: "),

@@ -210,5 +210,5 @@ def test_a_row_of_another_form_says_what_it_lacks(subtests: pytest.Subtests, tmp
 
 
 def test_an_unknown_reader_names_the_known_ones() -> None:
-    with pytest.raises(InputError, match="there is no reader 'squad'; readers: asqa, chat, eli5, haluquestqa"):
-        open_dataset("x", reader="squad")
+    with pytest.raises(InputError, match="there is no reader 'squadd'; readers: asqa, begin, chat, deepeval"):
+        open_dataset("x", reader="squadd")

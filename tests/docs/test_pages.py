@@ -83,7 +83,7 @@ def test_every_labelled_set_stands_in_the_table() -> None:
 
 def test_every_reader_has_its_line() -> None:
     table = section(read_page("guides/datasets"), "Published sets")
-    assert set(re.findall(r"^\| `(\w+)` \| ", table, re.MULTILINE)) == set(READERS)
+    assert set(re.findall(r"^\| `([\w-]+)` \| ", table, re.MULTILINE)) == set(READERS)
 
 
 def test_every_action_of_a_review_and_every_key_of_an_answer_is_named() -> None:

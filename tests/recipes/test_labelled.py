@@ -11,8 +11,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from eirene.core.errors import InputError
-from eirene.eval.datasets import FORMS
-from recipes.labelled import OURS, find_span, read_set
+from eirene.data.haluquestqa import find_span
+from recipes.labelled import read_set
 from tests.eval.datasets import labelled_rows
 from tests.eval.datasets.labelled_rows import labels
 
@@ -102,68 +102,35 @@ def test_a_pair_of_arguments_is_an_answer_to_one(
     assert case.hallucination is None and case.marks is None
 
 
-def expertqa(*support: str | None) -> dict[str, Any]:
-    texts = ["Trams are quiet.", "Rails are steel.", "Cats purr."]
-    claims = [{"claim": t, "support": s, "evidence": [f"On: {t}"]} for t, s in zip(texts, support, strict=False)]
-    return {"question": "Trams?", "answer": " ".join(texts), "claims": claims, "field": "Law", "system": "x"}
+HALUQUESTQA = {
+    "source_file": "f.txt",
+    "question": "Trams?",
+    **{f"answer{n}": text for n, text in ((1, "They hum. Cats purr."), (2, "Yes."))},
+    **{f"answer{n}_source": source for n, source in ((1, "human"), (2, "model"))},
+    "annotations": [
+        {"aspect": "factuality", "target": "answer1", "span": "Cats  PURR.", "reason": "x"},
+        {"aspect": "incomplete_ans", "target": "answer2", "span": "Yes.", "reason": "x"},
+    ],
+}
+OF_OTHERS: list[tuple[dict[str, Any], list[bool | None], tuple[str, object] | None]] = [
+    ({"question": "Trams?", "answer": "They hum. Cats purr.", "field": "Law", "system": "x",
+      "claims": [{"claim": "They hum.", "support": "Partial", "evidence": ["On trams."]}]}, [True], None),
+    ({"hash": "h", "dataset": "bbc", "model_name": "bart", "summary": "Rain.", "Factuality": 0.5}, [True],
+     ("articles.jsonl", {"hash": "h", "article": "It was dry."})),
+    ({"wiki_bio_test_idx": 4, "prompt": "On X", "passage": "He sang.", "reference": "X sang.",
+      "sentences": [{"text": "He sang.", "label": "accurate"}]}, [False], None),
+    ({"id": "", "query": "Trams?", "response": "Quiet.", "hallucination": "yes", "spans": ["Quiet."]}, [True], None),
+    (HALUQUESTQA, [True, False], None),
+]  # fmt: skip
 
 
-def test_expertqa_is_judged_by_what_has_evidence(tmp_path: Path) -> None:
-    for support, known, sentences in [
-        (("Complete", "Partial", "Missing"), True, [False, True, None]),
-        (("Complete", "Complete", "Complete"), False, [False, False, False]),
-        (("Complete", "N/A", None), None, [False, None, None]),
-        (("Incomplete",), True, [True, None, None]),
-    ]:
-        case = one(tmp_path, expertqa(*support))
-        assert (case.hallucination, labels(case)) == (known, sentences)
-        assert case.item.context is not None and len(case.item.context) == len(support)
+def test_sets_of_others_as_we_laid_them_out_are_read_as_they_were_published(tmp_path: Path) -> None:
+    """What their labels say is tested in `tests/eval/datasets/test_labelled_published.py`."""
+    for row, wrong, beside in OF_OTHERS:
+        assert [case.hallucination for case in read(tmp_path, row, beside=beside).cases] == wrong
 
 
-def test_frank_takes_the_article_from_beside_it(tmp_path: Path) -> None:
-    row = {
-        "hash": "h",
-        "dataset": "bbc",
-        "model_name": "bart",
-        "summary": "Rain.",
-        "Factuality": 0.5,
-    }
-    case = one(tmp_path, row, beside=("articles.jsonl", {"hash": "h", "article": "It was dry."}))
-    assert (case.hallucination, case.item.context) == (True, ["It was dry."])
-    good = one(tmp_path, {**row, "Factuality": 1.0})
-    assert good.hallucination is False
-
-
-def test_wikibio_judges_sentences_against_the_reference(tmp_path: Path) -> None:
-    sentences = [{"text": "He sang.", "label": "accurate"}, {"text": "He  flew.", "label": "minor_inaccurate"}]
-    row = {
-        "wiki_bio_test_idx": 4,
-        "prompt": "On X",
-        "passage": "He sang. He flew. He died.",
-        "reference": "X sang.",
-        "sentences": sentences,
-    }
-    case = one(tmp_path, row)
-    assert (case.hallucination, labels(case), case.item.context) == (True, [False, True, None], ["X sang."])
-
-
-def test_halueval_marks_the_lines_it_can_find(tmp_path: Path) -> None:
-    row = {
-        "id": "",
-        "query": "Trams?",
-        "response": "Quiet.\nDear.\nFast.",
-        "hallucination": "yes",
-        "spans": ["Quiet.\nFast."],
-    }
-    assert labels(one(tmp_path, row)) == [True, False, True]
-    lost = one(tmp_path, {**row, "spans": ["Quiet.\nNot there."]})
-    assert (lost.hallucination, lost.marks) == (True, None)
-    unplaced = one(tmp_path, {**row, "spans": []})
-    assert (unplaced.hallucination, unplaced.marks) == (True, None)
-    assert labels(one(tmp_path, {**row, "hallucination": "no", "spans": []})) == [False, False, False]
-
-
-def test_rows_that_fit_no_form_are_named_and_forms_have_names_of_their_own(tmp_path: Path) -> None:
+def test_rows_that_fit_no_form_are_named(tmp_path: Path) -> None:
     wrong: list[tuple[tuple[object, ...], str]] = [
         (({"a": 1},), "line 1: is of no known labelled form; known: NPOV answers"),
         ((PAIR, POINT), "line 2: is no row of NPOV equivalence: no 'claim'"),
@@ -174,32 +141,6 @@ def test_rows_that_fit_no_form_are_named_and_forms_have_names_of_their_own(tmp_p
     for rows, message in wrong:
         with pytest.raises(InputError, match=message):
             read(tmp_path, *rows)
-    names = [form.name for form in (*OURS, *FORMS)]
-    assert len({*names}) == len(names)
-
-
-def test_haluquestqa_gives_two_answers(tmp_path: Path) -> None:
-    remarks = [
-        {"aspect": "factuality", "target": "answer1", "span": "Cats  PURR."},
-        {"aspect": "incomplete_ans", "target": "answer2", "span": "Yes."},
-        {"aspect": "factuality", "target": "answer2", "span": "ANSWER2:"},
-        {"aspect": "ques_misconception", "target": "question1", "span": "x"},
-    ]
-    row = {
-        "source_file": "f.txt",
-        "category": "law",
-        "question": "Trams?",
-        "answer1": "They hum. Cats purr.",
-        "answer1_source": "human",
-        "answer2": "Yes.",
-        "answer2_source": "model",
-        "annotations": remarks,
-    }
-    first, second = read(tmp_path, row).cases
-    assert (first.hallucination, first.coverage, labels(first)) == (True, False, [False, True])
-    assert (second.hallucination, second.coverage) == (True, True)
-    assert labels(second) == [True]  # the word for the answer itself is on all of it
-    assert first.cluster == second.cluster
 
 
 @given(st.text("ab .\n", min_size=1, max_size=30), st.integers(0, 30), st.integers(0, 30))

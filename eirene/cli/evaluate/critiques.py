@@ -59,7 +59,7 @@ class RowFlags:
 AnnotatedData = Annotated[
     str,
     typer.Argument(
-        metavar="DATA|-", help="Annotated answers: FavaBench, RAGTruth, QA-Feedback, HaluQuestQA's sentences, own rows."
+        metavar="DATA|-", help="Annotated answers: a published set, or own rows (docs/evaluation/findings.md)."
     ),
 ]
 Predictions = Annotated[
@@ -73,6 +73,7 @@ def critic(
     data: AnnotatedData,
     *,
     predictions: Predictions = None,
+    reader: data_flags.Reader = None,
     models: BackendFlags,
     loop: Annotated[LoopFlags, Only("critic", "samples", "stop", "seed", "min_consistency", "evidence")],
     rows: RowFlags,
@@ -89,7 +90,7 @@ def critic(
         from eirene.eval.metrics.findings import findings_report
 
         Resamples(draws=draws)  # says what is wrong before anything is spent
-        annotated = read_annotated(data)
+        annotated = read_annotated(data, reader=reader)
         cases = chosen_of(annotated.cases, selection.selection())
         if predictions is not None:
             if rows.out is not None:
@@ -98,6 +99,7 @@ def critic(
         else:
             settings = loop.settings()
             found = found_by(cases, rows.make(arun_critic, cases, models.parts(), settings=settings))
+        say(annotated.read_as)
         report = findings_report(found, annotated.taxonomy, draws=draws, seed=loop.seed)
         report |= {"left_out": dict(annotated.left_out), "by": predictions or f"{models.backend}, critic {loop.critic}"}
         show_or_json(report, lambda: _show_findings(report, annotated), as_json=as_json)

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from eirene.cli import flags
+from eirene.cli import data_flags, flags
 from eirene.cli.data_flags import FormFlags, SelectionFlags
 from eirene.cli.evaluate.critiques import Row, chosen_of, plain, print_table, show_or_json
 from eirene.cli.flags import with_groups
@@ -44,6 +44,7 @@ def detectors(
     dev_share: DevShare = 0.3,
     models: ScoreFlags,
     rows: FormFlags,
+    reader: data_flags.Reader = None,
     draws: flags.Draws = 2000,
     selection: SelectionFlags,
     concurrency: flags.Concurrency = 32,
@@ -65,13 +66,14 @@ def detectors(
         names, seed, chosen = parse_names(detectors), models.seed, selection.selection()
         resources = models.resources(names, concurrency=concurrency)
         plan = EvaluationPlan(draws=draws, seed=seed, dev_share=dev_share)
-        whole = read_labelled(rows.source(data), rows.shape)
+        whole = read_labelled(rows.source(data), rows.shape, reader=reader)
         drawn = replace(whole, cases=tuple(chosen_of(whole.cases, chosen)))
         plan.check()
         for_dev = None if dev is None else read_labelled(rows.source(dev), rows.shape)
         folder = results_folder(out)
         built = build_detectors(names, resources)
         work = EvaluateOptions(seed=seed, concurrency=concurrency, retry_failed=retry_failed)
+        say(whole.read_as)
         found = _run(drawn, for_dev, built, folder, work)
         named: dict[str, Any] = {"data": _named(data, drawn, whole), "dev": None}
         if dev is not None and for_dev is not None:

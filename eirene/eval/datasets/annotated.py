@@ -6,6 +6,7 @@ source"), its findings have the kind that says least beside that, and a finding 
 
 from __future__ import annotations
 
+import re
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -17,11 +18,12 @@ from eirene.core.errors import InputError
 from eirene.core.findings.tags import parse_tagged
 from eirene.core.records import Item, parse_item
 from eirene.data import open_source
-from eirene.data.haluquestqa import parse_tagged_answer
+from eirene.data.haluquestqa import find_span, names_whole, parse_tagged_answer, remarks
 from eirene.data.json_rows import Row
 from eirene.eval.datasets.base import case_of as feedback_case
 from eirene.eval.datasets.base import with_own_ids
-from eirene.eval.datasets.labelled import Form, read_forms
+from eirene.eval.datasets.labelled import RAGTRUTH_SOURCES, Form, read_forms
+from eirene.eval.datasets.published import haluquestqa as labelled_haluquestqa
 from eirene.eval.datasets.published import qa_feedback as labelled_qa_feedback
 from eirene.eval.datasets.published import ragtruth as labelled_ragtruth
 from eirene.text.sentences import Sentence, split_sentences
@@ -93,6 +95,11 @@ QA_FEEDBACK = Taxonomy(
     },
 )
 COMPLETENESS = Taxonomy("HaluQuestQA sentences", {"completeness": _kinds("completeness", "missing")})
+HALUQUESTQA = Taxonomy(
+    "HaluQuestQA answers",
+    {"contradictory": _AT_ODDS | _NOT_GIVEN, "relevance": _kinds("relevance"), **COMPLETENESS.classes},
+    {"factuality": "contradictory", "irrelevance": "relevance", "incomplete_ans": "completeness"},
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -115,11 +122,17 @@ class Annotated:
 
 @dataclass(frozen=True, slots=True)
 class AnnotatedSet:
-    """The annotated answers of a file, the set's kinds, and what could not be taken over: reason -> number."""
+    """The annotated answers of a file's `rows`, the set's kinds, and what could not be taken over: reason -> number."""
 
     taxonomy: Taxonomy
     cases: tuple[Annotated, ...]
     left_out: Mapping[str, int] = field(default_factory=dict)
+    rows: int = 0
+
+    @property
+    def read_as(self) -> str:
+        """What was read, in words."""
+        return f"{self.rows:,} rows read as {self.taxonomy.name}: {len(self.cases):,} annotated answers"
 
 
 def finding(kind: FindingKind, start: int, end: int, reason: str, *, length: int) -> Finding:
@@ -132,22 +145,23 @@ Said = tuple[list[Annotated], Sequence[str]]
 """The annotated answers of a row, and why findings of it could not be placed."""
 
 
-def read_annotated(path: str) -> AnnotatedSet:
+def read_annotated(path: str, *, reader: str | None = None) -> AnnotatedSet:
     """The annotated answers of what `open_source` opens; each has an id of its own.
 
-    The form is that of the first row (docs/evaluation/findings.md). `left_out` counts marks that have no place in
-    their answer and kinds that no class takes. Raises `InputError` that names the row.
+    The form is that of the first row (docs/evaluation/findings.md), or what `reader` names. `left_out` counts marks
+    that have no place in their answer and kinds that no class takes. Raises `InputError` that names the row.
     """
     source = open_source(path)
-    form, rows = read_forms(source, _FORMS, _UNKNOWN)
+    form, rows = read_forms(source, _FORMS, _UNKNOWN, reader=reader)
     cases: list[Annotated] = []
     left_out: Counter[str] = Counter()
-    for found, reasons in rows:
+    n = 0
+    for n, (found, reasons) in enumerate(rows, start=1):  # noqa: B007  # the number of rows
         cases += found
         left_out.update(reasons)
     if not cases:
         raise InputError("has no annotated answer", where=source.name)
-    return AnnotatedSet(_FORMS[form], tuple(with_own_ids(cases)), left_out)
+    return AnnotatedSet(_FORMS[form], tuple(with_own_ids(cases)), left_out, n)
 
 
 def fava(data: dict[str, Any], row: Row) -> Said:
@@ -172,6 +186,30 @@ def fava(data: dict[str, Any], row: Row) -> Said:
     checked = parse_item({**item, **({"context": passages} if passages else {})}, where=row.where)
     strays = ["a tag without its other half"] * tagged.stray
     return [Annotated(checked, tagged.findings, cluster=asked or checked.id)], strays
+
+
+_REFERENCE = re.compile(r"^Reference \[\d+\]: ", re.MULTILINE)
+_ASKED = re.compile(r"\AQuestion: (?P<question>.*?) Answer: (?P<answer>.*)\Z", re.DOTALL)
+
+
+def fava_training(data: dict[str, Any], row: Row) -> Said:
+    """FAVA's training pairs: references and text stand in `prompt`, the tagged text in `completion`.
+
+    A pair whose tagged text is not the prompt's text is left out.
+    """
+    before, mark, text = data["prompt"].partition("\n[Text] ")
+    if not mark:
+        raise ValueError("'prompt' has no line '[Text] ...'")
+    references = [reference.strip() for reference in _REFERENCE.split(before)[1:] if reference.strip()]
+    if references:
+        references[-1] = references[-1].rpartition("\n")[0]  # the last line asks for the edits
+    tagged, original = data["completion"].strip(), text.rpartition("\n[Edited]")[0]
+    if parse_tagged(tagged, tidy=True).text.split() != original.split():
+        return [], ["the tagged text without its tags is not the prompt's text"]
+    asked = _ASKED.match(tagged)
+    pair = asked.groupdict() if asked else {"answer": tagged}
+    told = {"question": pair["question"]} if "question" in pair else {}
+    return fava({"tagged": pair["answer"], "reference": references, **told}, row)
 
 
 def ragtruth(data: dict[str, Any], row: Row, sources: Mapping[str, Any]) -> Said:
@@ -213,6 +251,22 @@ def completeness(data: dict[str, Any], row: Row) -> Said:
     return [Annotated(case.item, tuple(found), case.item.question, cut=case.sentences)], []
 
 
+def haluquestqa(data: dict[str, Any], row: Row) -> Said:
+    """The two answers to a question, with what experts marked as false, irrelevant or incomplete."""
+    cases, reasons = [], []
+    for which, labelled in enumerate(labelled_haluquestqa(data, row), start=1):
+        answer, found = labelled.item.answer, []
+        for aspect, kind in HALUQUESTQA.names.items():
+            for text, reason in remarks(data, aspect, which, row.where):
+                span = (0, len(answer)) if names_whole(text) else find_span(answer, text)
+                if span is None or kind is None:
+                    reasons.append("the marked text does not stand in the answer")
+                else:
+                    found.append(finding(kind, *span, reason, length=len(answer)))
+        cases.append(Annotated(labelled.item, tuple(found), labelled.cluster))
+    return cases, reasons
+
+
 def own(data: dict[str, Any], row: Row) -> Said:
     """A row of Eirene's own form with `findings` in its meta; without `kind` of another set they are the six kinds."""
     item = parse_item(data, where=row.where)
@@ -227,17 +281,15 @@ def own(data: dict[str, Any], row: Row) -> Said:
 
 
 _FORMS = {
-    Form("FavaBench", "annotated", fava): FAVA,
-    Form("FavaBench", "tagged", fava): FAVA,
-    Form("RAGTruth", "source_id,response,labels", ragtruth, ("sources.jsonl", "source_id")): RAGTRUTH,
+    Form("FavaBench", "annotated;tagged", fava): FAVA,
+    Form("FAVA training pairs", "prompt,completion", fava_training): FAVA,
+    Form("RAGTruth", "source_id,response,labels", ragtruth, RAGTRUTH_SOURCES): RAGTRUTH,
     Form("QA-Feedback", "question,passages,prediction 1,feedback", qa_feedback): QA_FEEDBACK,
-    Form("HaluQuestQA sentences", "question,sentences", completeness): COMPLETENESS,
+    Form("HaluQuestQA answers", "question_text,ans1_text,ans2_text,factuality_span", haluquestqa): HALUQUESTQA,
+    Form("HaluQuestQA sentences", "question,sentences;instruction,input,output", completeness): COMPLETENESS,
     Form("Eirene rows with findings", "question,answer,meta", own, meta="findings"): FAVA,
 }
-_UNKNOWN = (
-    "is of no known annotated form: FavaBench ('annotated'), RAGTruth, QA-Feedback, HaluQuestQA's tagged "
-    "sentences, or a row of Eirene's with 'findings' in its meta"
-)
+_UNKNOWN = "is of no known annotated form; known: {}"
 
 
 def _optional(data: Mapping[str, Any], *names: str) -> str | None:

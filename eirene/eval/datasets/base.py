@@ -37,6 +37,7 @@ class Labelled:
     """An item with what is known of its answer. None: not known, and left out of what is measured.
 
     `cluster` names the claim, question or document that it hangs on: rows of one cluster are not independent.
+    `grade` says how far it is wrong, from 0 (not at all) to 1, and `system` which model wrote it.
     `hallucination`, `coverage`: whether the answer has such an error. `marks`: the judged stretches of the answer; what
     no mark covers was not judged, and where marks overlap a faulty one counts. `missing` says of arguments, by group
     and number from 1, whether the answer lacks them.
@@ -48,6 +49,8 @@ class Labelled:
     coverage: bool | None = None
     marks: tuple[Mark, ...] | None = None
     missing: Mapping[tuple[str, int], bool] = field(default_factory=dict)
+    grade: float | None = None
+    system: str | None = None
 
     @property
     def is_known(self) -> bool:
@@ -72,11 +75,21 @@ class Labelled:
 
 @dataclass(frozen=True, slots=True)
 class LabelledSet:
-    """The labelled answers of a file, its form's name, and why others of its rows are left out: reason -> number."""
+    """The labelled answers of a file, its form's name, and why others of its rows are left out: reason -> number.
+
+    `rows`: how many the file has; of some forms one row has several answers.
+    """
 
     form: str
     cases: tuple[Labelled, ...]
     left_out: Mapping[str, int] = field(default_factory=dict)
+    rows: int = 0
+
+    @property
+    def read_as(self) -> str:
+        """What was read, in words."""
+        more = "".join(f"; {n} left out: {why}" for why, n in self.left_out.items())
+        return f"{self.rows:,} rows read as {self.form}: {len(self.cases):,} labelled answers{more}"
 
 
 def marked_faults(answer: str, spans: Iterable[tuple[int, int]]) -> tuple[Mark, ...]:
@@ -129,7 +142,8 @@ def _from_qa_feedback(data: dict[str, Any], where: str) -> FeedbackCase:
     try:
         missing = data["feedback"]["missing-info"]
         passages = [_passage(p) for p in data["passages"]]
-        item = {"id": str(data["id"]), "question": data["question"], "answer": data["prediction 1"]}
+        item = {"question": data["question"], "answer": data["prediction 1"]}  # as published, rows have no id
+        item |= {"id": str(data["id"])} if "id" in data else {}
     except (KeyError, TypeError, AttributeError) as error:
         raise InputError(f"is not a row of QA-Feedback: {_said(error)}", where=where) from None
     if not isinstance(missing, list):

@@ -17,23 +17,32 @@ from eirene.core.records import Item, parse_item
 from eirene.core.validation import validated as checked
 from eirene.data import ColumnMap, Dataset, RowSource, Shape, open_source, opened
 from eirene.data.json_rows import Row
+from eirene.data.published import READERS, has_keys
 from eirene.eval.datasets import published
 from eirene.eval.datasets.base import Labelled, LabelledSet, marked_faults, with_own_ids
 
 
 @dataclass(frozen=True)
 class Form:
-    """A set's form: the keys by which its rows are known (`meta`: those in their meta), commas between, and a reader.
+    """A set's form: the keys by which its rows are known (`meta`: those in their meta), and a reader.
+
+    Commas stand between keys, `;` between the keys of several forms.
 
     `read` gives a labelled answer, several, or why there is none.
-    `beside`: a file in the same folder, and the key by which its rows are found, that the reader gets as well.
+    `beside`: files that may stand in the same folder, and the keys by which their rows are found (commas between),
+    that the reader gets as well.
     """
 
     name: str
     keys: str
     read: Callable[..., Any]
-    beside: tuple[str, str] | None = None
+    beside: tuple[tuple[str, ...], str] | None = None
     meta: str = ""
+
+    @property
+    def reader(self) -> str:
+        """What `--reader` calls it."""
+        return self.name.split()[0].lower()
 
 
 class _ArgumentPlace(BaseModel):
@@ -60,14 +69,16 @@ class _MetaLabels(BaseModel):
     missing: list[_ArgumentPlace] | None = None
     spans: list[_Span] | None = None
     cluster: str | None = None
+    grade: Annotated[float, Field(ge=0, le=1)] | None = None
+    system: str | None = None
 
 
 def own(data: dict[str, Any], row: Row) -> Labelled:
     """A row of Eirene's own form with `labels` in its meta.
 
     `{"hallucination": bool, "coverage": bool, "missing": [{"group": name, "n": 1}], "spans": [{"start": 0, "end": 9}],
-    "cluster": name}`, each key optional. Missing arguments and faulty spans, where they are listed, say whether there
-    is an error. Rows of one question are one cluster by default.
+    "cluster": name, "grade": 0.5, "system": name}`, each key optional. Missing arguments and faulty spans, where they
+    are listed, say whether there is an error. Rows of one question are one cluster by default.
     """
     return own_item(parse_item(data, where=row.where), row.where)
 
@@ -92,16 +103,36 @@ def own_item(item: Item, where: str) -> Labelled:
         coverage=bool(lacking) if labels.coverage is None and labels.missing is not None else labels.coverage,
         marks=None if labels.spans is None else marked_faults(item.answer, spans),
         missing={} if labels.missing is None else {place: place in lacking for place in sorted(known)},
+        grade=labels.grade,
+        system=labels.system,
     )
 
 
+_BEGIN = {"not fully attributable": True, "fully attributable": False, "generic": None}
+RAGTRUTH_SOURCES = (("source_info.jsonl", "sources.jsonl"), "source_id")
 _SYNTHETIC = "has_hallucination,has_coverage_error,arguments,sentences"
+_YES, _TRUE = {"yes": True, "no": False}, {"false": True, "true": False}
 FORMS: tuple[Form, ...] = (
-    Form("BEGIN", "knowledge,message,response,begin_label", published.begin),
+    *(
+        Form(name, READERS[name.lower()].keys, published.labelled_by(name.lower(), label, says, spans=spans))
+        for name, label, says, spans in (
+            ("BEGIN", "begin_label", _BEGIN, None),
+            ("FacTool", "label", _TRUE, None),
+            ("HaluBench", "label", {"fail": True, "pass": False}, None),
+            ("LLM-AggreFact", "label", {"0": True, "1": False}, None),
+            ("HaluEval", "hallucination", _YES, "hallucination_spans"),
+            ("HaluEval-QA", "hallucination", _YES, None),
+            ("HaluEval-Dialogue", "hallucination", _YES, None),
+            ("HaluEval-Summarization", "hallucination", _YES, None),
+        )
+    ),
     Form("QA-Feedback", "question,passages,prediction 1,feedback", published.qa_feedback),
-    Form("RAGTruth", "source_id,response,labels,task", published.ragtruth, ("sources.jsonl", "source_id")),
-    Form("FacTool", "prompt,response,label,claims", published.factool),
-    Form("HaluQuestQA sentences", "question,sentences", published.haluquestqa_sentences),
+    Form("RAGTruth", "source_id,response,labels", published.ragtruth, RAGTRUTH_SOURCES),
+    Form("FRANK", "hash,model_name,Factuality", published.frank, (("benchmark_data.json",), "hash,model_name")),
+    Form("WikiBio GPT-3", "gpt3_text,gpt3_sentences,annotation", published.wikibio),
+    Form("ExpertQA", "question,answers,metadata", published.expertqa),
+    Form("HaluQuestQA answers", "question_text,ans1_text,ans2_text,factuality_span", published.haluquestqa),
+    Form("HaluQuestQA sentences", "question,sentences;instruction,input,output", published.haluquestqa_sentences),
     Form("Eirene rows with labels", "question,answer,meta", own, meta="labels"),
     Form("Synthetic NPOV answers", "question,answer,meta", published.synthetic, meta=_SYNTHETIC),
 )
@@ -112,47 +143,60 @@ _UNKNOWN = (
 )
 
 
-def read_labelled(data: str | RowSource, shape: Shape | None = None, *, forms: Sequence[Form] = FORMS) -> LabelledSet:
+def read_labelled(
+    data: str | RowSource, shape: Shape | None = None, *, forms: Sequence[Form] = FORMS, reader: str | None = None
+) -> LabelledSet:
     """The labelled answers of what `open_source` opens, or of a source; each has an id of its own.
 
-    The form is that of the first row, one of `forms` (docs/evaluation/detectors.md lists them). A `shape` that maps
-    columns, and a table with labels among its columns, make items as everywhere (docs/guides/datasets.md), with labels
-    from `meta.labels.NAME`. Raises `InputError` that names the row for a form that is not known, a row of another
-    form, and a row that cannot be read.
+    The form is that of the first row, one of `forms` (docs/evaluation/detectors.md lists them), or what `reader` names.
+    A `shape` that maps columns, and a table with labels among its columns, make items as everywhere
+    (docs/guides/datasets.md), with labels from `meta.labels.NAME`. Raises `InputError` that names the row for a form
+    that is not known, a row of another form, and a row that cannot be read.
     """
     source = opened(data)
-    mapped = shape_of(source, Shape() if shape is None else shape)
+    mapped = shape_of(source, Shape() if shape is None else shape) if reader is None else None
     if mapped is not None:
-        name, rows = FORM, read_table(source, mapped)
+        name, rows = FORM, iter(read_table(source, mapped))
     else:
-        form, read = read_forms(source, forms, _UNKNOWN.format(", ".join(form.name for form in forms)))
+        form, rows = read_forms(source, forms, _UNKNOWN, reader=reader)
         name = form.name
-        rows = (one for found in read for one in ([found] if isinstance(found, Labelled | str) else found))
     cases: list[Labelled] = []
     left_out: Counter[str] = Counter()
-    for found in rows:
-        if isinstance(found, Labelled) and found.is_known:
-            cases.append(found)
-        else:
-            left_out[found if isinstance(found, str) else "no label"] += 1
+    n = 0
+    for n, row in enumerate(rows, start=1):  # noqa: B007  # the number of rows
+        for found in [row] if isinstance(row, Labelled | str) else row:
+            if isinstance(found, Labelled) and found.is_known:
+                cases.append(found)
+            else:
+                left_out[found if isinstance(found, str) else "no label"] += 1
     if not cases:
         causes = "".join(f"; {n} rows: {why}" for why, n in left_out.items())
         raise InputError(f"has no labelled answer{causes}", where=source.name)
-    return LabelledSet(name, tuple(with_own_ids(cases)), left_out)
+    return LabelledSet(name, tuple(with_own_ids(cases)), left_out, n)
 
 
-def read_forms(source: RowSource, forms: Iterable[Form], unknown: str) -> tuple[Form, Iterator[Any]]:
-    """The first of the forms that the first row has, and what its reader makes of each row.
+def read_forms(
+    source: RowSource, forms: Iterable[Form], unknown: str, *, reader: str | None = None
+) -> tuple[Form, Iterator[Any]]:
+    """The first of the forms that the first row has, of those that `reader` names, and what is made of each row.
 
-    Raises `InputError`: `unknown` where it has none of them, and what `read_row` raises.
+    Raises `InputError`: `unknown` (with the forms in place of {}) where it has none, and what `read_row` raises.
     """
+    known = list(forms)
+    chosen = [form for form in known if reader in (None, form.reader)]
+    if not chosen:
+        names = ", ".join(dict.fromkeys(form.reader for form in known))
+        raise InputError(f"there is no reader {reader!r} of labelled answers; readers: {names}", field="reader")
     rows = iter(source.rows())
     first = next(rows, None)
     if first is None:
         raise InputError("has no rows", where=source.name)
-    form = next((form for form in forms if _has(first.data, form)), None)
+    form = next((form for form in chosen if _has(first.data, form)), None)
+    if form is None and reader is not None:
+        keys = " or ".join(form.keys + (f" and in meta {form.meta}" if form.meta else "") for form in chosen)
+        raise InputError(f"is no row of {chosen[0].name}: it needs {keys}", where=first.where)
     if form is None:
-        raise InputError(unknown, where=first.where)
+        raise InputError(unknown.format(", ".join(dict.fromkeys(form.name for form in known))), where=first.where)
     others = None if form.beside is None else rows_beside(source.name, *form.beside)
     return form, (read_row(form, row, others) for row in chain([first], rows))
 
@@ -161,8 +205,7 @@ def _has(data: object, form: Form) -> bool:
     there = data if isinstance(data, dict) else {}
     meta = there.get("meta")
     inner = meta if isinstance(meta, dict) else {}
-    pairs = ((form.keys, there), (form.meta, inner))
-    return all(key in part for keys, part in pairs for key in keys.split(",") if key)
+    return has_keys(there, form.keys) and (not form.meta or has_keys(inner, form.meta))
 
 
 def read_row(form: Form, row: Row, others: Mapping[str, Any] | None) -> Any:
@@ -170,7 +213,8 @@ def read_row(form: Form, row: Row, others: Mapping[str, Any] | None) -> Any:
     if not isinstance(row.data, dict):
         raise InputError(f"is no row of {form.name}: no JSON object", where=row.where)
     try:
-        return form.read(row.data, row) if others is None else form.read(row.data, row, others)
+        found = form.read(row.data, row) if others is None else form.read(row.data, row, others)
+        return list(found) if isinstance(found, Iterator) else found
     except InputError:  # says where it stands, and what is wrong
         raise
     except (KeyError, TypeError, AttributeError, IndexError, ValueError) as error:
@@ -178,20 +222,24 @@ def read_row(form: Form, row: Row, others: Mapping[str, Any] | None) -> Any:
         raise InputError(f"is no row of {form.name}: {said}", where=row.where) from None
 
 
-def rows_beside(path: str, name: str, key: str) -> dict[str, Any]:
-    """The rows of the file that the set's texts stand in, in the folder of the file `path`, by their key."""
-    if not Path(path).is_file():
-        raise InputError(f"these rows need {name} beside them; name their file", where=path)
+def rows_beside(path: str, names: Sequence[str], key: str) -> dict[str, Any]:
+    """The rows of the file that the set's texts stand in, in the folder of the file `path`, by their keys."""
+    there = [place for name in names if (place := Path(path).with_name(name)).is_file()] if Path(path).is_file() else []
+    if not there:
+        raise InputError(f"these rows need {' or '.join(names)} beside them", where=path)
     found: dict[str, Any] = {}
-    for row in open_source(str(Path(path).with_name(name))).rows():
-        if not isinstance(row.data, dict) or key not in row.data:
-            raise InputError(f"has no {key!r}", where=row.where)
-        found[str(row.data[key])] = row.data
+    for row in open_source(str(there[0])).rows():
+        for name in key.split(","):
+            if not isinstance(row.data, dict) or name not in row.data:
+                raise InputError(f"has no {name!r}", where=row.where)
+        told: Any = row.data
+        found["-".join(str(told[name]) for name in key.split(","))] = told
     return found
 
 
 FORM = "Rows with labels in columns"
-LABELS = ("hallucination", "coverage", "missing", "spans", "cluster")
+LABELS = tuple(_MetaLabels.model_fields)
+_OWN_NAMED = ("hallucination", "coverage", "missing", "spans", "cluster")  # others are common names of other columns
 _TARGET = "meta.labels."
 _KEY = "labels."
 _SAID: dict[str, bool] = {
@@ -206,7 +254,7 @@ def shape_of(source: RowSource, shape: Shape) -> Shape | None:
     a label's own name is that label.
     """
     there = source.columns() or ()
-    own = {f"{_TARGET}{name}": name for name in LABELS if name in there}
+    own = {f"{_TARGET}{name}": name for name in _OWN_NAMED if name in there}
     if not shape.columns and not (source.is_table and own and {"question", "answer"} <= set(there)):
         return None
     mapped = shape.columns.columns
@@ -249,7 +297,7 @@ def _label(name: str, value: Any, where: str) -> Any:
                 where=where,
             )
         return said
-    if name == "cluster":
+    if name in ("cluster", "system"):
         return str(value)
     at = f"{where}, label {name!r}"
     return parse_json(value.encode("utf-8", "surrogatepass"), where=at) if isinstance(value, str) else value

@@ -1,43 +1,76 @@
-"""Readers of published labelled sets: with passages, with arguments, and with nothing given.
+"""Readers of published labelled sets: what each label says of an answer.
 
-With passages: BEGIN, QA-Feedback, RAGTruth. With arguments: what `eirene synth npov` makes. With nothing: FacTool and
-the tagged sentences of HaluQuestQA, which only who knows the world can judge.
+Sets with one label an answer are rows of a table: a reader of `eirene.data.published`, a column, and what its words
+say. The others mark sentences, claims or spans.
 """
 
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
 from eirene.core.records import Item, parse_item
+from eirene.data import haluquestqa as hqa
 from eirene.data.json_rows import Row
+from eirene.data.published import ASKS_TEXT, READERS
 from eirene.eval.datasets.base import Labelled, Mark, marked_faults, parse_feedback_case
 
-SUMMARY = "What does the text say?"
-_TALK = "What can be said to this?"
 _OTHER_PREDICTIONS = ("prediction 2", "prediction 3", "prediction 4")
 _UNFAITHFUL = ("Unverifiable", "Wrong-Grounding")
+_WRONG = {"accurate": 0.0, "minor_inaccurate": 0.5, "major_inaccurate": 1.0}
+"""WikiBio GPT-3 (Manakul et al. 2023, section 6): a passage's grade is the mean of its sentences'."""
 
 
-def passage_item(row: Row, name: str, question: str, answer: str, context: list[str]) -> Item:
+def passage_item(row: Row, name: str, question: str, answer: str, context: Iterable[str]) -> Item:
     """The item of an answer, each passage once; without a `name` it has an id of its text."""
     passages = [text for text in dict.fromkeys(context) if text.strip()]
     data = {"question": question, "answer": answer, **({"id": name} if name else {})}
     return parse_item({**data, "context": passages} if passages else data, where=row.where)
 
 
-def begin(data: dict[str, Any], row: Row) -> Labelled | str:
-    """A dialogue turn that is attributable to a snippet or not; what claims nothing ("Generic") is left out."""
-    label = data["begin_label"]
-    if label == "Generic":
-        return "Generic: claims nothing that could be attributed"
-    question = data["message"] if data["message"].strip() else _TALK
-    return Labelled(
-        passage_item(row, "", question, data["response"], [data["knowledge"]]),
-        cluster=data["knowledge"],
-        hallucination={"Not fully attributable": True, "Fully attributable": False}[label],
-    )
+def labelled_by(
+    reader: str, column: str, says: Mapping[str, bool | None], *, spans: str | None = None
+) -> Callable[[dict[str, Any], Row], list[Labelled | str]]:
+    """Reads a set with one label an answer, under `column`: whether its words say that there is a hallucination.
+
+    None: neither. `spans` has the texts that annotators marked, one below another.
+    """
+
+    def one(row: Row) -> Labelled | str:
+        data: Any = row.data
+        fields = READERS[reader].read(data, row.where).values
+        if not str(fields.get("id", "")).strip():  # in part blank
+            fields.pop("id", None)
+        item = parse_item(fields, where=row.where)
+        word = str(data[column]).strip().lower()
+        if word not in says:
+            raise ValueError(f"{column!r} must be one of {', '.join(says)}, got {data[column]!r}")
+        if says[word] is None:
+            return f"{data[column]}: neither right nor wrong"
+        marks = None if spans is None else placed(item.answer, data[spans], faulty=bool(says[word]))
+        return Labelled(item, "\n".join(item.context or [item.question]), hallucination=says[word], marks=marks)
+
+    spread = READERS[reader].spread or (lambda row: (row,))
+    return lambda _, row: [one(answer) for answer in spread(row)]
+
+
+def placed(answer: str, texts: Iterable[str], *, faulty: bool) -> tuple[Mark, ...] | None:
+    """The marks of an answer of which these texts are faulty; None where one is not found, or they belie `faulty`."""
+    found = [hqa.find_span(answer, line) for text in texts for line in text.split("\n") if line.strip()]
+    spans = [span for span in found if span is not None]
+    return marked_faults(answer, spans) if bool(spans) is faulty and len(spans) == len(found) else None
+
+
+def in_turn(answer: str, judged: Iterable[tuple[str, bool]]) -> tuple[Mark, ...]:
+    """The marks of texts that stand in the answer one after another, each with whether it is faulty."""
+    marks, at = [], 0
+    for text, faulty in judged:
+        span = hqa.find_span(answer, text, at=at)
+        if span is not None:
+            marks.append(Mark(*span, faulty))
+            at = span[1]
+    return tuple(marks)
 
 
 def qa_feedback(data: dict[str, Any], row: Row) -> Labelled:
@@ -61,9 +94,10 @@ def qa_feedback(data: dict[str, Any], row: Row) -> Labelled:
 
 def ragtruth(data: dict[str, Any], row: Row, sources: Mapping[str, Any]) -> Labelled:
     """A response with the spans that annotators marked as conflicting with the source or as not in it."""
-    source = sources[str(data["source_id"])]["source"]
-    question, passages = SUMMARY, [source]
-    if data["task"] == "qa":
+    told = sources[str(data["source_id"])]
+    source = told.get("source_info", told["source"])  # beside `source_info`, `source` names where the text is from
+    question, passages = ASKS_TEXT, [source]
+    if isinstance(source, dict) and {"question", "passages"} <= set(source):
         question = source["question"]
         passages = [p for p in source["passages"].split("\n\n") if p.strip()]
     elif not isinstance(source, str):
@@ -74,13 +108,89 @@ def ragtruth(data: dict[str, Any], row: Row, sources: Mapping[str, Any]) -> Labe
         cluster=str(data["source_id"]),
         hallucination=bool(labels),
         marks=marked_faults(data["response"], ((mark["start"], mark["end"]) for mark in labels)),
+        system=data["model"],
     )
 
 
-def factool(data: dict[str, Any], row: Row) -> Labelled:
-    """An answer of a chat model, judged as a whole: an error if it is not factual."""
-    item = parse_item({"question": data["prompt"], "answer": data["response"]}, where=row.where)
-    return Labelled(item, cluster=item.question, hallucination=not data["label"])
+def frank(data: dict[str, Any], row: Row, texts: Mapping[str, Any]) -> Labelled:
+    """A summary; it has an error if annotators found one of its sentences not factual (`Factuality` below 1).
+
+    `texts` has article and summary by hash and model (`benchmark_data.json`).
+    """
+    name = f"{data['hash']}-{data['model_name']}"
+    told, factual = texts[name], float(data["Factuality"])
+    if not 0 <= factual <= 1:
+        raise ValueError(f"'Factuality' must be from 0 to 1, got {factual}")
+    return Labelled(
+        passage_item(row, name, ASKS_TEXT, told["summary"], [told["article"]]),
+        cluster=data["hash"],
+        hallucination=factual < 1,
+        grade=1 - factual,
+        system=data["model_name"],
+    )
+
+
+def wikibio(data: dict[str, Any], row: Row) -> Labelled:
+    """A passage that GPT-3 wrote, its sentences judged; the Wikipedia text is given. Minor and major errors count.
+
+    The twenty other passages are the samples of `selfcheck-*`.
+    """
+    text, labels = data["gpt3_text"], data["annotation"]
+    if len(labels) != len(data["gpt3_sentences"]):
+        raise ValueError(f"'annotation' has {len(labels)} labels for {len(data['gpt3_sentences'])} sentences")
+    grades = [_WRONG[label] for label in labels]
+    name = str(data["wiki_bio_test_idx"])
+    item = passage_item(row, name, data.get("prompt", ASKS_TEXT), text, [data["wiki_bio_text"]])
+    samples = [sample for sample in data.get("gpt3_text_samples") or () if sample.strip()]
+    return Labelled(
+        item.model_copy(update={"meta": {"samples": samples}}) if samples else item,
+        cluster=name,
+        hallucination=any(grades),
+        marks=in_turn(text, zip(data["gpt3_sentences"], map(bool, grades), strict=True)),
+        grade=sum(grades) / len(grades) if grades else None,
+    )
+
+
+def expertqa(data: dict[str, Any], row: Row) -> list[Labelled]:
+    """Answers of several systems, judged claim by claim against the evidence shown with each claim.
+
+    Faulty: support Partial or Incomplete. Claims without evidence, or that need none, are not judged; an answer with
+    such a claim and no faulty one is not known to be free of errors. All evidence is the given text.
+    """
+    return [_of_expert(data["question"], name, told, row) for name, told in data["answers"].items()]
+
+
+def _of_expert(question: str, system: str, told: Mapping[str, Any], row: Row) -> Labelled:
+    answer, claims = told["answer_string"], told["claims"]
+    faulty = {"Complete": False, "Partial": True, "Incomplete": True}
+    labels: Sequence[bool | None] = [faulty.get(claim["support"]) for claim in claims]
+    judged = zip((claim["claim_string"] for claim in claims), labels, strict=True)
+    spans = [(hqa.find_span(answer, text), label) for text, label in judged if label is not None]
+    marks = tuple(Mark(*span, label) for span, label in spans if span is not None)
+    return Labelled(
+        passage_item(row, "", question, answer, [text for claim in claims for text in claim["evidence"] or ()]),
+        cluster=question,
+        hallucination=True if True in labels else False if labels and None not in labels else None,
+        marks=marks or None,
+        system=system,
+    )
+
+
+def haluquestqa(data: dict[str, Any], row: Row) -> Iterator[Labelled]:
+    """The two annotated answers to a question. Hallucination: a remark on factuality; coverage: on incompleteness."""
+    for which in (1, 2):
+        fields = hqa.read({**data, hqa.WHICH: which}, row.where).values
+        item = parse_item({name: fields[name] for name in ("id", "question", "answer")}, where=row.where)
+        facts = [span for span, _ in hqa.remarks(data, "factuality", which, row.where)]
+        whole = [item.answer if hqa.names_whole(span) else span for span in facts]
+        yield Labelled(
+            item,
+            cluster=item.question,
+            hallucination=bool(facts),
+            coverage=bool(hqa.remarks(data, "incomplete_ans", which, row.where)),
+            marks=placed(item.answer, whole, faulty=bool(facts)),
+            system=data[f"ans{which}_label"],
+        )
 
 
 def haluquestqa_sentences(data: dict[str, Any], row: Row) -> Labelled:

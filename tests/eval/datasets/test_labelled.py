@@ -81,9 +81,8 @@ def test_a_row_that_cannot_be_read_is_named(tmp_path: Path) -> None:
     wrong: list[tuple[tuple[object, ...], str]] = [
         (({"a": 1},), "line 1: is of no known labelled form; known: BEGIN"),
         (({"question": "x", "answer": "y", "meta": {}},), "needs 'labels' in its meta"),
-        ((SOUND, {"a": 1}), "line 2: is no row of BEGIN: no 'begin_label'"),
+        ((SOUND, {"a": 1}), "line 2: is no row of BEGIN: there is no column 'message'"),
         ((SOUND, [1]), "line 2: is no row of BEGIN: no JSON object"),
-        (({**BEGIN, "begin_label": "Maybe"},), "is no row of BEGIN: no 'Maybe'"),
         (({**SOUND, "response": " "},), "'answer' must not be blank"),
     ]
     for rows, message in wrong:
