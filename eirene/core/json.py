@@ -5,6 +5,7 @@ Read strictly: NaN and Infinity, a key given twice, nesting without end and byte
 
 from __future__ import annotations
 
+import codecs
 import datetime
 import decimal
 import functools
@@ -24,18 +25,23 @@ class TooDeepError(InputError):
     """JSON that is nested too deeply to be read."""
 
 
+def utf8_text(data: bytes, *, where: str) -> str:
+    """UTF-8 as text; raises `InputError` that names the place for another encoding."""
+    try:
+        return data.decode("utf-8")
+    except UnicodeDecodeError as error:
+        if data[:2] in (codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE):
+            raise InputError("is UTF-16; save it as UTF-8", where=where) from None
+        found = f"byte 0x{data[error.start]:02x} at position {error.start + 1}"
+        raise InputError(f"is not UTF-8 ({found}); save it as UTF-8", where=where) from None
+
+
 def parse_json(data: bytes, *, where: str, from_model: bool = False) -> Any:
     """One JSON value, read strictly; raises `InputError` that names the place.
 
     A lone surrogate is an error, but mended where the JSON is `from_model`: no user could repair it.
     """
-    try:
-        text = data.decode("utf-8")
-    except UnicodeDecodeError as error:
-        if data[:2] in (b"\xff\xfe", b"\xfe\xff"):
-            raise InputError("is UTF-16; save it as UTF-8", where=where) from None
-        found = f"byte 0x{data[error.start]:02x} at position {error.start + 1}"
-        raise InputError(f"is not UTF-8 ({found}); save it as UTF-8", where=where) from None
+    text = utf8_text(data, where=where)
     try:
         value = _DECODER.decode(text)
     except json.JSONDecodeError as error:

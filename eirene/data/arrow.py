@@ -12,7 +12,7 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
 
-from eirene.core.errors import InputError
+from eirene.core.errors import InputError, message_line
 from eirene.core.extras import importing
 from eirene.data.json_rows import Row
 from eirene.data.source import Bytes, read_errors
@@ -112,7 +112,7 @@ def _python(batch: pa.RecordBatch | pa.Table, name: str, begin: int) -> list[dic
         found: list[dict[str, Any]] = batch.to_pylist(maps_as_pydicts="strict")
     except (ValueError, KeyError, OverflowError) as error:  # a key twice in a map, a date beyond the year 9999
         where = f"{name}, rows {begin + 1} to {begin + batch.num_rows}"
-        raise InputError(f"holds a value that Python has no word for: {_first_line(error)}", where=where) from None
+        raise InputError(f"holds a value that Python has no word for: {message_line(error)}", where=where) from None
     return found
 
 
@@ -139,11 +139,7 @@ def arrow_errors(name: str) -> Iterator[None]:
     try:
         yield
     except pa.ArrowException as error:
-        raise InputError(f"cannot be read: {_first_line(error)}", where=name) from None
-
-
-def _first_line(error: Exception) -> str:
-    return (str(error).strip().splitlines() or [type(error).__name__])[0]
+        raise InputError(f"cannot be read: {message_line(error)}", where=name) from None
 
 
 PREFIX = "hf-dataset:"
@@ -239,16 +235,12 @@ def _failures(name: str) -> Iterator[None]:
         yield
     except ConnectionError as error:
         raise InputError(
-            f"the hub cannot be reached ({_line(error)}); a folder that save_to_disk wrote, or files, can be named "
-            "instead",
+            f"the hub cannot be reached ({message_line(error)}); a folder that save_to_disk wrote, or files, can be "
+            "named instead",
             where=name,
         ) from None
     except (DatasetsError, OSError, ValueError, RuntimeError, httpx.HTTPError) as error:
-        raise InputError(f"cannot be loaded: {_line(error)}", where=name) from None
-
-
-def _line(error: Exception) -> str:
-    return " ".join(str(error).split())[:300] or type(error).__name__
+        raise InputError(f"cannot be loaded: {message_line(error)}", where=name) from None
 
 
 @contextmanager

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import codecs
 import gzip
 import os
 import shutil
@@ -16,6 +17,7 @@ from pathlib import Path
 from typing import IO, BinaryIO, Protocol, cast
 
 from eirene.core.errors import InputError
+from eirene.core.json import utf8_text
 from eirene.data.json_rows import STDIN, Row, cannot_read, reason
 
 HELD_BYTES = 64 * 2**20
@@ -135,10 +137,7 @@ def read_text(name: str) -> str:
     data_of = bytes_of(name)
     with read_errors(name), (Unzipped(data_of) if name.lower().endswith(".gz") else data_of).open() as opened:
         data = opened.read()
-    try:
-        return data.decode("utf-8-sig").replace("\r\n", "\n")
-    except UnicodeDecodeError:
-        raise InputError("is not UTF-8; save it as UTF-8", where=name) from None
+    return utf8_text(data.removeprefix(codecs.BOM_UTF8), where=name).replace("\r\n", "\n")
 
 
 @contextmanager

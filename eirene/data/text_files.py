@@ -5,6 +5,7 @@ JSON and JSON Lines, plain or gzipped, as a source of rows.
 
 from __future__ import annotations
 
+import codecs
 import csv
 import re
 from collections import Counter
@@ -14,11 +15,10 @@ from itertools import chain
 from typing import Any, BinaryIO
 
 from eirene.core.errors import InputError
-from eirene.core.json import parse_json
+from eirene.core.json import parse_json, utf8_text
 from eirene.data.json_rows import Row, count_json_rows, json_rows, taken
 from eirene.data.source import Bytes, read_errors
 
-_BOM = b"\xef\xbb\xbf"
 _SEPARATORS = ",\t;|"
 _NAMED_SEPARATOR = re.compile(r'"?sep=([,\t;|])"?[,\t;|\s]*', re.IGNORECASE)  # a line of Excel's
 _MAX_FIELD = (
@@ -118,17 +118,10 @@ def _decoded(file: BinaryIO, name: str) -> Iterator[tuple[int, str]]:
     """The lines as text, from the first that is not blank on."""
     begun = False
     for n, line in enumerate(file, start=1):
-        data = line.removeprefix(_BOM) if n == 1 else line
-        begun = begun or bool(data.strip())
-        if not begun:
-            continue
-        try:
-            yield n, data.decode("utf-8")
-        except UnicodeDecodeError as error:
-            if n == 1 and data[:2] in (b"\xff\xfe", b"\xfe\xff"):
-                raise InputError("is UTF-16; save it as UTF-8", where=name) from None
-            found = f"byte 0x{data[error.start]:02x} at position {error.start + 1}"
-            raise InputError(f"is not UTF-8 ({found}); save it as UTF-8", where=f"{name}, line {n}") from None
+        text = utf8_text(line.removeprefix(codecs.BOM_UTF8) if n == 1 else line, where=f"{name}, line {n}")
+        begun = begun or bool(text.strip())
+        if begun:
+            yield n, text
 
 
 def _separator_of(header: str) -> str:
@@ -191,7 +184,7 @@ class JsonSource:
             return count_json_rows(file, self.name, by_line=self._by_line)
 
     def _under(self, data: bytes, key: str) -> Iterator[Row]:
-        whole: Any = parse_json(data.removeprefix(b"\xef\xbb\xbf"), where=self._contents.name)
+        whole: Any = parse_json(data.removeprefix(codecs.BOM_UTF8), where=self._contents.name)
         if not isinstance(whole, dict) or key not in whole:
             there = f"keys: {', '.join(map(repr, list(whole)[:20]))}" if isinstance(whole, dict) else "it is no object"
             raise InputError(f"has nothing under {key!r}; {there}", where=self._contents.name)

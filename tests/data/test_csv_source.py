@@ -84,7 +84,7 @@ def test_what_is_no_table_is_named_with_its_place(subtests: pytest.Subtests) -> 
         (b'a,b\n1,"2"x\n', "x.csv, line 2: is not CSV: "),
         (b"a,b\r1,2\r", "a carriage return stands alone"),
         (b"a,b\n1,2\n1,caf\xe9\n", "x.csv, line 3: is not UTF-8 (byte 0xe9 at position 6)"),
-        ("a,b\n1,2\n".encode("utf-16"), "x.csv: is UTF-16"),
+        ("a,b\n1,2\n".encode("utf-16"), "x.csv, line 1: is UTF-16"),
     ]
     for text, said in cases:
         with subtests.test(case=text):
