@@ -100,7 +100,7 @@ def _about(asked: Mapping[str, Any], critique: Critique, item: Item) -> Iterator
     if asked.get("draft"):
         yield "The changes that you made before are in it."
     if any(s["votes"] for s in asked["critique"]["sentences"]):
-        yield FRACTION
+        yield FRACTION.format("drawn critiques")
 
 
 def _why(asked: Mapping[str, Any], critique: Critique) -> str:

@@ -44,7 +44,12 @@ FailOn = Annotated[
         help="Fail if a row has one: contradicted, unsupported, unclear, unread, unscored; comma-separated.",
     ),
 ]
-Threshold = Annotated[float | None, typer.Option(metavar="RISK", help="Fail if a row's risk in [0, 1] is above.")]
+Threshold = Annotated[
+    float | None,
+    typer.Option(
+        metavar="RISK", help="Fail if a row's risk in [0, 1] is above: how likely people mark something in it."
+    ),
+]
 _UNASKED, _NAMED = "(none)", "answer"
 """The question to an answer that is no row, and what it is called."""
 _THREADS, _CALLS = 4, 32

@@ -176,20 +176,27 @@ def _votes_on(sentence: int, round_: Round) -> Iterator[Vote]:
         yield "invalid" if tag is None else "incomplete" if tag == "Incomplete" else "complete"
 
 
-def consistency(round_: Round) -> str:
-    """How much the drawn critiques agreed, in words; empty where nobody voted."""
+def readings(record: Record) -> str:
+    """What the drawn critiques are: of the embedded model one judgement, read again and again with noise."""
+    return "noisy readings" if record.backend == "embedded" else "critiques"
+
+
+def consistency(round_: Round, drawn: str = "critiques") -> str:
+    """How much the drawn critiques agreed, in words; empty where nobody voted. `drawn`: what `readings` calls them."""
     critique = round_.critique
     if critique is None:
         if not round_.samples:
             return ""
         valid = sum(s.is_valid for s in round_.samples)
-        return f"{valid} of {len(round_.samples)} critiques valid, none selected"
+        return f"{valid} of {len(round_.samples)} {drawn} valid, none selected"
     if critique.tag_consistency is None:
         voted = f"{critique.n_valid} of {critique.n_drawn} critiques valid, none selected; " if critique.n_drawn else ""
         return f"{voted}given by a person"
     if any(sentence.chance is not None for sentence in critique.sentences):
         return f"read from token probabilities, {critique.tag_consistency:.2f} for just these tags"
-    text = f"{critique.n_valid} of {critique.n_drawn} critiques valid"
+    text = f"{critique.n_valid} of {critique.n_drawn} {drawn} valid"
+    if drawn != "critiques":
+        text = f"one model, {critique.n_drawn} {drawn}"
     if critique.early_stop:
         rule = "" if critique.stop is None else f" by {critique.stop}"
         text += f" (stopped early{rule}, {critique.n_requested} asked for)"

@@ -15,7 +15,18 @@ from eirene.core.records import WITHOUT_FAULT, Item, Record, Round, Status
 from eirene.text.quoting import quoted
 from eirene.text.sentences import split_sentences
 from eirene.views.diff import DiffLine, changes_in_words
-from eirene.views.facts import Number, Vote, consistency, of_passages, rewrites, rounded, shown_score, unchecked, votes
+from eirene.views.facts import (
+    Number,
+    Vote,
+    consistency,
+    of_passages,
+    readings,
+    rewrites,
+    rounded,
+    shown_score,
+    unchecked,
+    votes,
+)
 from eirene.views.faults import MISSING, Gap, ShownFault, ShownSpan, marked_spans, verdict_of
 
 _SAID = 0.5
@@ -72,15 +83,15 @@ def _is_new(record: Record, n: int) -> bool:
 
 
 def _critique(n: int, round_: Round, record: Record) -> ShownCritique:
-    cast = votes(round_)
+    cast, drawn = votes(round_), readings(record)
     scores = _sentence_scores(record) if n == 1 else {}  # later rounds may judge another text
     sentences = round_.critique.sentences if round_.critique else ()
-    shown = (_sentence(s, cast[i] if cast else (), scores.get(s.n, "")) for i, s in enumerate(sentences))
+    shown = (_sentence(s, cast[i] if cast else (), scores.get(s.n, ""), drawn) for i, s in enumerate(sentences))
     invalid = sorted({s.invalid for s in round_.samples if s.invalid is not None})
-    return ShownCritique(n, consistency(round_), tuple(invalid), tuple(shown), unchecked(round_.critique))
+    return ShownCritique(n, consistency(round_, drawn), tuple(invalid), tuple(shown), unchecked(round_.critique))
 
 
-def _sentence(sentence: TaggedSentence, cast: tuple[Vote, ...], scores: str) -> ShownSentence:
+def _sentence(sentence: TaggedSentence, cast: tuple[Vote, ...], scores: str, drawn: str) -> ShownSentence:
     verdict = verdict_of(sentence)
     return ShownSentence(
         n=sentence.n,
@@ -89,7 +100,9 @@ def _sentence(sentence: TaggedSentence, cast: tuple[Vote, ...], scores: str) -> 
         gaps=verdict.gaps,
         votes_for_gap=verdict.votes_for_gap,
         cells="".join(_CELL[vote] for vote in cast[:MOST_CELLS]),
-        counted=_counted(sentence, cast, "miss it" if verdict.votes_for_gap else "find a fault") if cast else "",
+        counted=_counted(sentence, cast, f"{drawn} {'miss it' if verdict.votes_for_gap else 'find a fault'}")
+        if cast
+        else "",
         scores=scores,
         spans=marked_spans(sentence),
     )
@@ -98,7 +111,7 @@ def _sentence(sentence: TaggedSentence, cast: tuple[Vote, ...], scores: str) -> 
 def _counted(sentence: TaggedSentence, cast: tuple[Vote, ...], what: str) -> str:
     if sentence.chance is not None:
         return f"faulty with probability {sentence.chance:.2f}, by the model"
-    text = f"{cast.count('incomplete')} of {len(cast):,} critiques {what}"
+    text = f"{cast.count('incomplete')} of {len(cast):,} {what}"
     if "invalid" in cast:
         text += f", {cast.count('invalid')} not valid"
     return text + (f" (the first {MOST_CELLS} are drawn)" if len(cast) > MOST_CELLS else "")

@@ -32,6 +32,7 @@ from eirene.views.facts import (
     cost,
     last_candidate,
     polled_texts,
+    readings,
     rewrites,
     score_table,
     shown_score,
@@ -59,7 +60,7 @@ _PIECE_STYLE = {"same": "", "gone": "red strike", "new": "green"}
 _LONGEST_LINE = 800  # characters of a sentence in a comparison: a rewrite may be one sentence without an end
 _TURNS, _TURN = 4, 160  # of a conversation: turns, and characters of each
 _WHOLE = "--html and --json hold the whole."
-FRACTION = "The fraction: how many of the drawn critiques found a fault there."
+FRACTION = "The fraction: how many of the {} found a fault there."
 
 
 def render(record: Record) -> RenderableType:
@@ -70,7 +71,7 @@ def render(record: Record) -> RenderableType:
     parts += section("Question", Text(visible(record.question)))
     first = record.rounds[0] if record.rounds else None
     if first is not None and (first.critique is not None or first.samples):
-        parts += section("Critique", *_critique(first))
+        parts += section("Critique", *_critique(first, readings(record)))
     candidate = last_candidate(record)
     if candidate is not None:
         title = "Rewrite" if record.status == "accepted" else "Rewrite (not accepted)"
@@ -105,8 +106,8 @@ def section(title: str, *content: RenderableType) -> Iterator[RenderableType]:
     yield Text("")
 
 
-def _critique(round_: Round) -> Iterator[RenderableType]:
-    said = consistency(round_)
+def _critique(round_: Round, drawn: str) -> Iterator[RenderableType]:
+    said = consistency(round_, drawn)
     if said:
         yield Text(said, style="dim")
     if unchecked(round_.critique):
@@ -119,7 +120,7 @@ def _critique(round_: Round) -> Iterator[RenderableType]:
     yield critique_table(round_.critique, [(v.count("incomplete"), len(v)) for v in cast])
     yield from _legend(round_.critique)
     if cast:
-        yield Text(FRACTION, style="dim")
+        yield Text(FRACTION.format(drawn), style="dim")
 
 
 def critique_table(critique: Critique, counts: Sequence[tuple[int, int]] = ()) -> RenderableType:

@@ -97,7 +97,7 @@ def test_another_judge_that_measures_takes_its_place_and_gives_it_its_model() ->
     model = ScriptedChatModel(lambda m: "Verdict: yes" if REWRITE not in str(m[-1].content) else "Verdict: no")
     made = with_judge(parts(ScriptedPairJudge()), model)
     record = run(made)
-    assert record.status == "accepted" and "judge hallucination" in record.why and record.rounds[0].pairwise is None
+    assert record.status == "accepted" and "(by judge)" in record.why and record.rounds[0].pairwise is None
     assert made.pairwise is not None and made.pairwise.name == "ScriptedChatModel"
 
 

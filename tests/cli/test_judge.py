@@ -40,7 +40,7 @@ def test_refine_with_a_judge_of_another_server(run: Run, tmp_path: Path) -> None
         assert [(r.body["model"], r.n) for r in other.requests] == [("judge", 1), ("judge", 5), ("judge", 5)]
     record = done.record
     assert (done.code, record["status"]) == (0, "accepted"), done
-    assert "judge hallucination 0.80 -> 0.00" in record["why"]
+    assert "unsupported content 0.80 -> 0.00 (by judge)" in record["why"]
     polls = record["scores"]["original"]["judge"]["polls"]
     assert polls["asked"] == "correctness" and polls["replies"][4]["error"] is False
     assert 0.3 < polls["low"] < 0.8 < polls["high"] < 1

@@ -24,7 +24,7 @@ function drawFault(word, more = "") { return make("span", { class: "fault " + st
 function drawBadge(status, word = status) { return make("span", { class: "badge " + status }, word); }
 
 function drawVotes(counted) {
-  return counted && counted[0] ? make("span", { class: "votes-of" }, `found by ${counted[0]} of ${counted[1]} critiques`) : null;
+  return counted && counted[0] ? make("span", { class: "votes-of" }, `found in ${counted[0]} of ${counted[1]} draws`) : null;
 }
 
 // What is missing before or after a sentence stands on a line of its own, and is no fault of the sentence.

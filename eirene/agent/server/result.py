@@ -11,7 +11,7 @@ from eirene.core.critique import HALLUCINATIONS, Critique, TaggedSentence
 from eirene.core.findings.tags import in_order
 from eirene.core.records import Item, Record, Round
 from eirene.views.diff import DiffLine, DiffPiece, changes_in_words, diff, edits_taken, edits_undone
-from eirene.views.facts import STATUS_WORDS, consistency, cost, last_candidate, score_table, unchecked, votes
+from eirene.views.facts import STATUS_WORDS, consistency, cost, last_candidate, readings, score_table, unchecked, votes
 from eirene.views.faults import WORDS, marked_spans, verdict_of
 
 Json = dict[str, Any]
@@ -67,7 +67,7 @@ def shown_result(record: Record, item: Item) -> Json:
     text = record.original
     rounds: list[Json] = []
     for n, round_ in enumerate(record.rounds, start=1):
-        rounds.append({"n": n, **_round(round_, text, record.rounds[n - 2] if n > 1 else None)})
+        rounds.append({"n": n, **_round(round_, text, record.rounds[n - 2] if n > 1 else None, readings(record))})
         if round_.decision == "accept" and round_.candidate is not None:
             text = round_.candidate
     return {
@@ -97,7 +97,7 @@ def shown_result(record: Record, item: Item) -> Json:
     }
 
 
-def _round(round_: Round, text: str, before: Round | None) -> Json:
+def _round(round_: Round, text: str, before: Round | None, drawn: str) -> Json:
     critique = round_.critique
     is_new = critique is not None and (before is None or critique != before.critique)
     counted = votes(round_)
@@ -111,7 +111,7 @@ def _round(round_: Round, text: str, before: Round | None) -> Json:
         "rewritten": round_.candidate is not None,
         "candidate": round_.candidate,
         "critique": shown,
-        "agreement": consistency(round_) if is_new else "",
+        "agreement": consistency(round_, drawn) if is_new else "",
         "taken": edits_taken(round_),
         "undone": [asdict(edit) for edit in edits_undone(round_)],
     }

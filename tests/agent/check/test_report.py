@@ -33,7 +33,7 @@ def test_an_argument_that_is_lost_is_worse_and_one_that_is_won_is_better() -> No
     found = report([row("a", 0.9), row("b", 0.1), row("c", 0.2)], before, "worse > 0")
     assert [figure(found, name).rows for name in ("worse", "better", "net")] == [1, 1, 0]
     assert (found.state, [r.id for r in found.rows]) == ("holds", ["a"])
-    assert found.rows[0].why == "alignment coverage 0.10 -> 0.90"
+    assert found.rows[0].why == "missing content 0.10 -> 0.90 (by alignment)"
     assert "1 worse against 1 better: p = 1 by the sign test" in found.notes
 
 

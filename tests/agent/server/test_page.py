@@ -353,7 +353,7 @@ def test_what_is_missing_is_no_fault_of_the_sentence_before_it(tab: Browser) -> 
         assert len(lines) == 2
         assert lines[0].startswith("complete") and "critiques" not in lines[0]
         assert "missing after sentence 1" in lines[1] and "Cages make animals suffer" in lines[1]
-        assert "found by 20 of 20 critiques" in lines[1]
+        assert "found in 20 of 20 draws" in lines[1]
 
 
 def test_a_run_can_be_stopped_and_opened_again(tab: Browser) -> None:
