@@ -21,7 +21,6 @@ from eirene.text.values.value import Value, point
 _MONTH_NAMES = "january february march april may june july august september october november december"
 _MONTHS = {name: n for n, name in enumerate(_MONTH_NAMES.split(), start=1)}
 _MONTHS |= {name[:3]: n for name, n in _MONTHS.items()} | {"sept": 9}
-_DAY_NAMES = "monday tuesday wednesday thursday friday saturday sunday"
 _DECADES = {f"{word[:-1]}ies": n // 10 for word, n in SMALL.items() if n >= 20}
 _NAMED = "|".join(name.title() for name in _MONTHS if len(name) > 4 or name in ("may", "june", "july"))
 _SHORT = "|".join(name.title() for name in _MONTHS if len(name) < 5 and name not in ("may", "june", "july"))
@@ -39,7 +38,8 @@ _LONE_BEFORE = re.compile(
     r"(?<!\w)(?:in|of|since|until|till|by|during|early|late|mid|last|next|this|from|to|and|or|every|before|after)[\s-]$",
     re.IGNORECASE,
 )
-_WEEKDAY = re.compile(rf"(?<!\w)({'|'.join(_DAY_NAMES.title().split())})s?(?!\w)")
+_WEEKDAYS = ["Monday", "Tuesday", "Wednesday", "Thursday", "Friday", "Saturday", "Sunday"]
+_WEEKDAY = re.compile(rf"(?<!\w)({'|'.join(_WEEKDAYS)})s?(?!\w)")
 _DECADE = re.compile(r"(?<!\w)(?:(\d{3})0['’]?s|['’](\d)0s|([2-9])0s)(?!\w)")
 _DECADE_WORD = re.compile(
     rf"(?<!\w)(?<!his )(?<!her )(?<!their )(?:nineteen[\s-])?({'|'.join(_DECADES)})(?!\w)", re.IGNORECASE
@@ -128,7 +128,10 @@ def _of(span: Span, month: int, day: int | None, year: int | None) -> Mention:
     if year is not None:
         gives |= {f"month:{year}-{month}", *number_keys(Fraction(year))}
         asks.append(frozenset([f"month:{year}-{month}"] if day is None else [f"n:{year}", f"n:{year}*"]))
-    return Mention("date", *span, tuple(asks), frozenset(gives), values=tuple(_points(month, day, year)))
+    values = tuple(_points(month, day, year))
+    if day is not None:
+        gives |= {f"weekday:{_WEEKDAYS[int(v.amount) % 7 - 1]}" for v in values if v.unit == "day"}
+    return Mention("date", *span, tuple(asks), frozenset(gives), values=values)
 
 
 def _points(month: int, day: int | None, year: int | None) -> Iterator[Value]:
