@@ -110,8 +110,8 @@ def _error(row: CompareRow, scores: Scores, error: str) -> float | None:
     return None if error == "coverage" and row.given == "context" else number(getattr(scores, error))
 
 
-def judge_measures(judgements: Judgements) -> tuple[Measure, Measure]:
-    """Whether the judge found an error in an answer, and the penalty."""
+def judge_measures(judgements: Judgements) -> tuple[Measure, ...]:
+    """Whether the judge found an error in an answer, the penalty, and the penalty of an error (EIR's score)."""
 
     def judged(row: CompareRow, side: Side) -> Judgement | None:
         found = judgements.get((row.id, row.record.original if side == "before" else row.record.answer))
@@ -126,9 +126,14 @@ def judge_measures(judgements: Judgements) -> tuple[Measure, Measure]:
         found = judged(row, side)
         return None if found is None else found.penalty
 
+    def each(row: CompareRow, side: Side) -> float | None:
+        found = judged(row, side)
+        return None if found is None else found.hallucination_score
+
     return (
         Measure("error", "answers with an error (judge)", "share", error),
         Measure("penalty", "penalty (judge)", "penalty", penalty),
+        Measure("hallucination_score", "hallucination score (judge)", "penalty", each),
     )
 
 

@@ -174,6 +174,8 @@ def _show_findings(report: Json, annotated: AnnotatedSet) -> None:
             ))  # fmt: skip
         mean = report[level]["mean_f1"]
         rows.append((f"mean of {mean['kinds']}", ["", "", "", "", cell(mean)]))
+        pooled = report[level]["pooled"]
+        rows.append(("pooled", ["", "", plain(pooled["precision"]), plain(pooled["recall"]), cell(pooled["f1"])]))
         print_table(("marked", "found", "P", "R", "F1 [95 %]"), rows, title=f"By {level}")
 
 

@@ -214,6 +214,11 @@ class Judgement(_JudgeReply):
         return sum(error.penalty for error in self.errors)
 
     @property
+    def hallucination_score(self) -> float:
+        """The penalty by the number of errors, 0 without one; EIR (Sachdeva et al. 2024, table 4) averages it."""
+        return self.penalty / max(len(self.errors), 1)
+
+    @property
     def has_error(self) -> bool:
         """Whether there is any."""
         return bool(self.errors)

@@ -84,12 +84,17 @@ def _level(counts: Counts, taxonomy: Taxonomy, resamples: Resamples) -> dict[str
         }  # fmt: skip
     kinds = sum("value" in report[name]["f1"] for name in names[:-1])
     report["mean_f1"] = {**replace(found[3 * classes], n=kinds).of_clusters(clusters).to_json(), "kinds": kinds}
+    n = int(whole[:-1].sum())
+    pooled = (replace(one, n=n).of_clusters(clusters).to_json() for one in found[3 * classes + 1 :])
+    report["pooled"] = dict(zip(("precision", "recall", "f1"), pooled, strict=True))
     return report
 
 
 def _measures(counts: Counts) -> Metric:
-    """Precision, recall and F1 of each class, and the mean F1 over the kinds that occur: [resamples, 3 classes + 1].
+    """Precision, recall and F1 of each class, the mean F1 over the kinds that occur, and all three with the kinds'
+    counts pooled: [resamples, 3 classes + 4].
 
+    FAVA's equation 2 is the mean; the column "Avg." of its table 2 is the pooled F1 (its tables 13 and 14, "OA").
     F1 is 2 TP / (2 TP + FP + FN): 0 for a kind that is marked and never found, undefined where it is neither.
     """
     clusters, classes, _ = counts.shape
@@ -98,13 +103,19 @@ def _measures(counts: Counts) -> Metric:
     def metric(weights: Array) -> Array:
         drawn = (weights @ table).reshape(len(weights), classes, 4)
         hits, alarms, misses = drawn[..., HITS], drawn[..., ALARMS], drawn[..., MISSES]
-        f1 = ratio(2 * hits, 2 * hits + alarms + misses)
+        f1 = _three(hits, alarms, misses)[2]
         of_kinds = f1[:, :-1]
         there = ~np.isnan(of_kinds)
         mean = ratio(np.where(there, of_kinds, 0.0).sum(axis=1), there.sum(axis=1).astype(float))
-        return np.concatenate([ratio(hits, hits + alarms), ratio(hits, hits + misses), f1, mean[:, None]], axis=1)
+        pooled = _three(*(part[:, :-1].sum(axis=1, keepdims=True) for part in (hits, alarms, misses)))
+        return np.concatenate([*_three(hits, alarms, misses)[:2], f1, mean[:, None], *pooled], axis=1)
 
     return metric
+
+
+def _three(hits: Array, alarms: Array, misses: Array) -> tuple[Array, Array, Array]:
+    """Precision, recall and F1 of counts."""
+    return ratio(hits, hits + alarms), ratio(hits, hits + misses), ratio(2 * hits, 2 * hits + alarms + misses)
 
 
 ANY = "any"

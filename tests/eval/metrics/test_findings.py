@@ -48,6 +48,18 @@ def test_the_figures_of_a_case_worked_by_hand() -> None:
     assert level["mean_f1"]["value"] == pytest.approx(1 / 6)
     assert level["mean_f1"]["kinds"] == 3
     assert level["any"]["f1"]["value"] == pytest.approx(2 / 3)
+    # Pooled over the kinds: TP 1, FP 2, FN 2.
+    assert [level["pooled"][name]["value"] for name in ("precision", "recall", "f1")] == pytest.approx([1 / 3] * 3)
+
+
+def test_favas_average_is_the_f1_of_pooled_precision_and_recall() -> None:
+    """Tables 13 and 14 ("OA") give table 2's "Avg." for the baselines, up to rounding; the mean of their six kinds (eq. 2) does not.
+
+    For FAVA's own rows they do not, as printed: 46.6 and 46.4 beside 48.1 and 47.2.
+    """
+    for precision, recall, average in ((13.0, 33.6, 18.8), (17.2, 41.7, 24.4), (21.0, 41.0, 27.8)):
+        assert 2 * precision * recall / (precision + recall) == pytest.approx(average, abs=0.1)  # of rounded figures
+    assert round(sum((19.5, 28.6, 40.0, 11.8, 7.7, 0.0)) / 6, 1) == 17.9
 
 
 def test_spans_are_counted_in_characters_without_white_space() -> None:
