@@ -165,7 +165,7 @@ def likely_code(text: str) -> str:
     english = len(function_words_of(ENGLISH, words))
     found = {name: len(function_words_of(name, words)) for name in FUNCTION_WORDS}
     best = max(found, key=lambda name: found[name])
-    if english > found[best]:
+    if english > found[best] and (english > 1 or text.isascii()):  # "to" and "do" are words of others, too
         return "en"
     if found[best] > max(english, _FEWEST_WORDS):
         return _CODES[best]

@@ -12,7 +12,7 @@ from dataclasses import dataclass, replace
 from functools import cache
 from itertools import accumulate, pairwise
 
-from eirene.text.abbreviations import ABBREVIATIONS, goes_on_abroad, may_go_on
+from eirene.text.abbreviations import goes_on_abroad, may_go_on
 from eirene.text.cancellation import check_cancelled
 from eirene.text.form import form_spans
 from eirene.text.matching import Span, between
@@ -49,9 +49,15 @@ _COUNT = re.compile(
 )
 # Abbreviations that `sentencex` does not know, before a number or a lower-case letter.
 _ABBREVIATION = re.compile(
-    r"\b(?:approx|avg|ch|chap|ed|eds|est|excl|incl|max|min|para|resp|sec|sect|vol|vols|(?:\w\.)+\w)\.\s+$",
+    r"\b(?:approx|avg|ch|chap|ed|eds|eqs?|est|excl|ext|figs|incl|max|min|para|resp|sec|sect|tbsp|tsp|vol|vols|(?:\w\.)+\w)\.\s+$",
     re.IGNORECASE,
 )
+# Ends that it takes for an initial or an abbreviation within: units of one letter, and so on.
+_END = re.compile(
+    r"(?:(?:\d[ \xa0]?|\b[IVXL]+[ \xa0])(?:\w{1,4}/)?(?P<unit>[^\W\d_])[²³]?|\b(?:ecc|enz|usw|т\.[дп]))\.\s+"
+    r"(?!(?:Chr|Kr|Hr)\b|\w\.)"
+)
+_TITLE = re.compile(r"\b(?:Amb|Atty|Ft|Ms|Mx)\.\s+\Z")  # before a name, which it takes for a new sentence
 _ENGLISH = "en"
 _STRETCH = 4_000
 """Characters that `sentencex` gets at a time."""
@@ -194,11 +200,17 @@ def _sentences(block: str, language: Callable[[], str]) -> list[str]:
         return [block] if block else []
     cuts, code = _found_cuts(rest, _ENGLISH), _ENGLISH
     asks = (rest[cut : cut + 1].islower() or may_go_on(rest[max(0, cut - _WINDOW) : cut]) for cut in cuts)
-    if any(asks) and language() in ABBREVIATIONS:
-        code = language()
+    if any(asks) and (code := language()) != _ENGLISH:
         cuts = _found_cuts(rest, code)
-    cuts = _mend(rest, cuts, code)
+    cuts = _mend(rest, sorted({*cuts, *_further_cuts(rest)}), code)
     return [head + rest[: cuts[0]], *(rest[a:b] for a, b in pairwise([*cuts, len(rest)]))] if cuts else [block]
+
+
+def _further_cuts(text: str) -> Iterator[int]:
+    """Where a sentence begins that `sentencex` does not see: "14 km/h. Then"."""
+    for found in _END.finditer(text):
+        if (found["unit"] or "a").islower() and text[found.end() : found.end() + 1].isupper():
+            yield found.end()
 
 
 def _found_cuts(text: str, language: str) -> list[int]:
@@ -271,7 +283,7 @@ def _mend(text: str, cuts: list[int], language: str) -> list[int]:
             continue
         if marker:
             cut -= len(marker.group(1))
-        elif _goes_on(before, text[cut : cut + 1], language):
+        elif _goes_on(before, text[cut : cut + _WINDOW], language):
             continue
         if previous < cut < len(text):
             mended.append(cut)
@@ -324,8 +336,8 @@ def _tears_a_name(text: str, cut: int) -> bool:
 
 def _goes_on(before: str, following: str, language: str) -> bool:
     """Whether the sentence goes on after an apparent end: an abbreviation, an ordinal, a Japanese quotation."""
-    if language != _ENGLISH and goes_on_abroad(before, following, language):
+    if _TITLE.search(before) or (language != _ENGLISH and goes_on_abroad(before, following, language)):
         return True
-    if following.isdecimal() or following.islower():
+    if following[:1].isdecimal() or following[:1].islower():
         return _ABBREVIATION.search(before) is not None
-    return following == "と" and before.endswith("」")
+    return following.startswith("と") and before.endswith("」")
