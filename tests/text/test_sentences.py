@@ -159,7 +159,7 @@ CASES = {
     "before small letters": "Fabriken byggdes 1911, dvs. före kriget.¦ Den kostade 3 mkr. och mer.¦ Det är allt.",
     "turkish": "II. Abdülhamit 1876'da tahta çıktı.¦ Doç. Dr. Kaya 3. kat için geldi.",
     "hungarian": "A gyár 1911. április 7. napján nyílt meg.¦ Itt lakik dr. Kiss a Fő u. 9. szám alatt.",
-    "spanish titles": "La Dra. Ruiz y el Sr. Gil viven en EE. UU. ¦Véase cap. II, vol. 3.",
+    "spanish titles": "La Dra. Ruiz y el Sr. Gil viven en EE. UU. desde 1911.¦ Véase el vol. 3.",
     "italian titles": "Il dott. Verdi e la sig.ra Neri sono arrivati.¦ Era tardi.",
     "portuguese titles": "O Sr. Melo e a Dra. Reis chegaram.¦ Era tarde.",
     "dutch titles": "De heer drs. Smit en mevr. Bos kwamen met twee auto's.¦ Het was laat, d.w.z. na tien uur.",

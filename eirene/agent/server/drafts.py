@@ -27,10 +27,13 @@ if TYPE_CHECKING:
 
 logger = get_logger(__name__)
 
-_KEPT_BACK = frozenset({"metadata", "store"})
-"""What OpenAI would keep of a chat with the drafts, which are not what its user saw."""
-_OTHERS = frozenset({"chat_template_kwargs", "min_p", "reasoning", "repetition_penalty", "thinking", "top_k"})
-"""Fields of vLLM, llama.cpp, OpenRouter and DeepSeek."""
+_NOT_SENT = """
+    api_base api_key background_tasks base_url chat_id features id metadata params
+    session_id store tool_servers variables
+"""
+_KEPT_BACK = frozenset(_NOT_SENT.split())
+"""What OpenAI would keep of a chat with the drafts, which are not what its user saw; what Open WebUI tells of its users
+and chats; and what would send LiteLLM elsewhere."""
 _SERVED = frozenset({"id", "object", "created", "model", "eirene"})
 """Fields of a reply that are the server's own."""
 _SAMPLING = ("temperature", "top_p", "seed", "max_tokens", "presence_penalty", "frequency_penalty")
@@ -195,20 +198,11 @@ def _settings(model: BaseChatModel, request: ChatRequest | None) -> tuple[dict[s
 
 
 def _body(request: ChatRequest, refused: Set[str]) -> dict[str, Any]:
-    """What the client asks, but for what the server does not take, and for fields of no protocol."""
-    known = _known_fields()
-    sent = {name: value for name, value in request.passed_on.items() if name in known}
+    """What the client asks, fields that are not known here with it, but for what the server does not take."""
+    sent = {name: value for name, value in request.passed_on.items() if name not in _KEPT_BACK}
     for name, other in LIMITS.items():
         if name in sent and name in refused:
             sent.setdefault(other, sent.pop(name))
     if SYSTEM in refused:
         sent["messages"] = without_system(sent["messages"])
     return sent
-
-
-@functools.cache
-def _known_fields() -> frozenset[str]:
-    """Fields that a server may know; all others are what an application tells of its users and its chats."""
-    from openai.types.chat.completion_create_params import CompletionCreateParamsBase
-
-    return frozenset(CompletionCreateParamsBase.__annotations__) - _KEPT_BACK | _OTHERS

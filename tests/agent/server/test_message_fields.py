@@ -80,9 +80,11 @@ def post(server: Served, **body: Any) -> httpx.Response:
 
 
 def message(server: Served, **body: Any) -> dict[str, Any]:
-    reply = post(server, **body)
-    assert reply.status_code == 200, reply.text
-    found: dict[str, Any] = reply.json()["choices"][0]["message"]
+    asked: dict[str, Any] = {"model": "draft/test", "messages": ASK, **body}
+    own = {name: asked.pop(name) for name in [*asked] if name not in ("model", "messages")}
+    found: dict[str, Any] = json.loads(
+        server.client().chat.completions.with_raw_response.create(**asked, extra_body=own).content
+    )["choices"][0]["message"]
     return found
 
 
@@ -133,10 +135,11 @@ def test_the_history_keeps_what_the_client_says_of_it(server: Served, upstream: 
         {"role": "function", "name": "now", "content": "12:30"},
         {"role": "assistant", "content": "At 12:30.", "reasoning_content": "Half past.", "annotations": []},
     ]  # fmt: skip
-    message(server, messages=[*before, *ASK], top_k=3, logit_bias={"5": 1}, max_completion_tokens=50)
+    message(server, messages=[*before, *ASK], top_k=3, logit_bias={"5": 1}, max_completion_tokens=50, guided_regex="a+")
     body = upstream.requests[-1].body
     assert body["messages"] == [*before, *ASK]
     assert (body["top_k"], body["logit_bias"], body["max_completion_tokens"]) == (3, {"5": 1}, 50)
+    assert body["guided_regex"] == "a+"
     assert "max_tokens" not in body
 
 
