@@ -63,8 +63,11 @@ _WHOLE = "--html and --json hold the whole."
 FRACTION = "The fraction: how many of the {} found a fault there."
 
 
-def render(record: Record) -> RenderableType:
-    """The whole record: question, critique, rewrite, scores, decisions, outcome, answer, cost."""
+def render(record: Record, *, unclear: Sequence[str] = ()) -> RenderableType:
+    """The whole record: question, critique, rewrite, scores, decisions, outcome, answer, cost.
+
+    `unclear`: sentences of the answer that passages do not clearly say, as a verification has it.
+    """
     parts: list[RenderableType] = []
     if record.history:
         parts += section("Conversation before", *history_lines(record.history))
@@ -82,7 +85,8 @@ def render(record: Record) -> RenderableType:
         parts += section("Decisions", *_decisions(record))
     status = Text.assemble((record.status.upper(), _TONE_STYLE[TONE[record.status]]), "  ", STATUS_WORDS[record.status])
     how = [Text(HOW_TO_GIVE)] if lacks_grounding(record) else []
-    parts += section("Outcome", status, Text(visible(record.why), style="dim"), *how)
+    left = [Text(f'Unclear, left unchanged: "{visible(text)}"', style="yellow") for text in unclear]
+    parts += section("Outcome", status, Text(visible(record.why), style="dim"), *left, *how)
     parts += section("Answer", Text(visible(record.answer)))
     run = f"mode {record.mode}, backend {visible(record.backend)}, seed {record.seed}"
     parts += section("Cost", Text(f"{cost(record.usage)}\n{run}", style="dim"))

@@ -57,6 +57,9 @@ def test_passages_and_sides_stand_beside_a_question_and_an_answer(run: Run, tmp_
     asked = ("refine", "--question", "When?", "--answer", "-", "--context", file, "--json")
     assert run(*asked, stdin=b"It was opened in 1899.\n").record["answer"] == "It was opened in 1890."
     assert_error(run(*asked, "--context", "-"), "standard input is one text")
+    unclear, tracks = "So it would carry trains for long.", "The bridge carries two railway tracks."
+    shown = run("refine", "--question", "When?", "--answer", f"{tracks} {unclear}", "--context", tracks).out
+    assert f'Unclear, left unchanged: "{unclear}"' in " ".join(shown.split())
     mine = ("--question", "When?", "--answer", "It was opened in 1899.", "--context", "-")
     assert run("score", *mine, stdin=file.read_bytes()).out.startswith("errors from 0 to 1, lower is better\nrouge: ")
     assert run("check", *mine, "--fail-if", "contradicted > 0", stdin=file.read_bytes()).code == 3
