@@ -12,15 +12,26 @@ from typing import Any
 import numpy as np
 
 from eirene.core.errors import InputError
-from eirene.core.scores import Scores
+from eirene.core.scores import Scores, Unscored
 from eirene.core.signature import digest, rng_for
 from eirene.core.usage import Usage
 from eirene.core.validation import FrozenModel
 from eirene.eval.base import Case, Detector, only_computes
 from eirene.eval.datasets.base import Labelled
-from eirene.eval.metrics.bootstrap import Array, Estimate, Resamples, bonferroni, holm, interval, two_sided_p
+from eirene.eval.metrics.bootstrap import (
+    Array,
+    Estimate,
+    Ints,
+    Metric,
+    Resamples,
+    bonferroni,
+    clusters_of,
+    holm,
+    interval,
+    two_sided_p,
+)
 from eirene.eval.metrics.levels import LabelLevel, levels
-from eirene.eval.metrics.ranking import Flags, best_threshold, curve, ranked, roc_auc, thresholded
+from eirene.eval.metrics.ranking import Flags, best_threshold, curve, ranked, roc_auc, spearman, thresholded
 from eirene.eval.scoring import DetectorOutcome
 from eirene.prompts.history import history_key
 
@@ -77,7 +88,43 @@ def detector_report(data: ScoredCases, dev: ScoredCases | None, *, plan: Evaluat
         "clusters": len({case.cluster for case in data.cases}),
         "development_clusters": len(set_aside) if dev is None else len({case.cluster for case in dev.cases}),
         "levels": found,
+        "graded": graded(data, resamples),
     }
+
+
+def graded(data: ScoredCases, resamples: Resamples) -> Json:
+    """Spearman's rank correlation of each detector's hallucination score with the answers' grades, by detector.
+
+    `within_systems` takes out what the mean scores and grades of the systems explain, as FRANK does (Pagnoni et al.
+    2021, section 4.2). Without grades it is empty.
+    """
+    known = [i for i, case in enumerate(data.cases) if case.grade is not None]
+    found: Json = {}
+    for name, scores in data.scores.items() if known else ():
+        at = [i for i in known if not isinstance(scores[i].hallucination, Unscored)]
+        if not at:
+            continue
+        values = np.array([[data.cases[i].grade, scores[i].hallucination] for i in at], dtype=np.float64)
+        count, numbers = clusters_of([data.cases[i].cluster for i in at])
+        systems = clusters_of([data.cases[i].system or "" for i in at])[1]
+        sizes = np.bincount(systems)[systems]
+        means = np.stack([np.bincount(systems, part)[systems] / sizes for part in values.T], axis=1)
+        rest = np.round(values - means, 9)  # equal ones stay equal
+        found[name] = {
+            label: resamples.estimate(count, _by_cluster(spearman(*table.T), numbers), n=len(at))[0].to_json()
+            for label, table in (("spearman", values), ("within_systems", rest))
+        }
+    return found
+
+
+def _by_cluster(metric: Metric, numbers: Ints) -> Metric:
+    return lambda weights: metric(weights[:, numbers])
+
+
+def relative_to_best(areas: Mapping[str, float]) -> dict[str, float]:
+    """Each ROC AUC less 0.5 as a share of the highest (ChainPoll, table 5, note e); empty where none is above 0.5."""
+    best = max(areas.values(), default=0.5) - 0.5
+    return {name: (area - 0.5) / best for name, area in areas.items()} if best > 0 else {}
 
 
 def dev_clusters(cases: Sequence[Labelled], plan: EvaluationPlan) -> set[str]:
@@ -108,7 +155,8 @@ class _Choosing:
 
 def _level_report(level: LabelLevel, choosing: _Choosing, resamples: Resamples) -> Json:
     dev = choosing.level
-    entries, drawn = {}, {}
+    entries: Json = {}
+    drawn: dict[str, Compared] = {}
     for name, values in level.values.items():
         there = ~np.isnan(values)
         entries[name] = {"scored": int(there.sum()), "unscored": dict(level.reasons[name])}
@@ -117,6 +165,9 @@ def _level_report(level: LabelLevel, choosing: _Choosing, resamples: Resamples) 
             figures, draws = _figures(level, values, chosen, choosing.measured, resamples)
             entries[name] |= figures
             drawn[name] = Compared(values, there, draws)
+    areas = {name: entry["auc"]["value"] for name, entry in entries.items() if "value" in entry.get("auc", {})}
+    for name, share in relative_to_best(areas).items():
+        entries[name]["relative"] = share
     floors = {}
     for name, counts in level.floors.items():
         chosen = None if dev is None else choosing.on(dev.floors, name)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Sequence
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -24,6 +25,7 @@ from eirene.eval.metrics.detectors import (
     curves,
     detector_report,
     dev_clusters,
+    relative_to_best,
     row_key,
 )
 from eirene.testing.parts import ScriptedDetector
@@ -199,3 +201,28 @@ def test_a_row_is_known_by_all_that_its_scores_hang_on() -> None:
     assert len({one, *others}) == 7
     assert row_key(Case("q", "a", given), computing, seed=1) == one
     assert row_key(Case("q", "a", given), asking, seed=1) != others[-1]
+
+
+def test_shares_of_the_best_are_those_that_chainpoll_prints() -> None:
+    """Tables 1 and 5 (63 and 52 % there, of areas that were not rounded)."""
+    shares = relative_to_best({"chainpoll": 0.781, "bertscore": 0.673, "ngram": 0.644, "random": 0.5})
+    assert list(shares.values()) == pytest.approx([1, 0.63, 0.52, 0], abs=0.015)
+    assert relative_to_best({"a": 0.5, "b": 0.4}) == {}
+
+
+def test_graded_labels_are_ranked_with_and_without_what_the_systems_explain() -> None:
+    """As scipy has it; a detector that knows the systems alone ranks nothing within them."""
+    from scipy.stats import spearmanr
+
+    rng = np.random.default_rng(0)
+    systems = [n % 3 for n in range(60)]
+    grades = [0.2 * s + 0.3 * rng.random() for s in systems]
+    cases = [
+        replace(case(n, True), grade=g, system=str(s)) for n, (s, g) in enumerate(zip(systems, grades, strict=True))
+    ]
+    by = {"knows": [0.3 * s for s in systems], "same": grades}
+    scores = {name: [Scores(hallucination=v, coverage=0.0) for v in values] for name, values in by.items()}
+    report = detector_report(ScoredCases(cases, scores), None, plan=PLAN)["graded"]
+    assert report["knows"]["spearman"]["value"] == pytest.approx(spearmanr(by["knows"], grades).statistic)
+    assert report["same"]["within_systems"]["value"] == pytest.approx(1.0)
+    assert "unscored" in report["knows"]["within_systems"]

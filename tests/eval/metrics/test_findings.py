@@ -53,7 +53,7 @@ def test_the_figures_of_a_case_worked_by_hand() -> None:
 
 
 def test_favas_average_is_the_f1_of_pooled_precision_and_recall() -> None:
-    """Tables 13 and 14 ("OA") give table 2's "Avg." for the baselines, up to rounding; the mean of their six kinds (eq. 2) does not.
+    """Tables 13 and 14 ("OA") give table 2's "Avg." for the baselines, up to rounding; the mean (eq. 2) does not.
 
     For FAVA's own rows they do not, as printed: 46.6 and 46.4 beside 48.1 and 47.2.
     """
