@@ -3,10 +3,10 @@
     python benchmarks/loop_qa_feedback.py DATA
 
 DATA holds `qa_feedback`; `prediction 1` is the answer. The questions that the verifier was trained on are left out, and
-so are those on which constants were fitted. Found is measured by ROC AUC: the critic and the verifier beside floors
-that read little (word overlap) or nothing (length); the detectors are `eirene evaluate detectors` on what
-`verifier_data.py --report` keeps. Passage sentences are those that bear on the question. Intervals: 95 %, bootstrap
-over questions. What the loop does about it: `benchmarks/real_model`, arm `embedded`.
+so are those on which constants were fitted. Found is measured by ROC AUC: the critic beside floors that read little
+(word overlap) or nothing (length); the detectors are `eirene evaluate detectors` on what `verifier_data.py --report`
+keeps, and which passage sentences people missed `fit_unsaid.py` measures. Intervals: 95 %, bootstrap over questions.
+What the loop does about it: `benchmarks/real_model`, arm `embedded`.
 """
 
 from __future__ import annotations
@@ -19,15 +19,12 @@ from numpy.typing import NDArray
 from qa_cases import QaCase, fitted_on, missing_sentences, prepare_qa, read_qa
 from verifier_data import parts
 
-from eirene.agent.backends import shipped_verifier
 from eirene.alignment.comparison import passage_sentences
 from eirene.eval.metrics.bootstrap import Estimate
 from eirene.feedback_model.embedded.evidence import load_critic
-from eirene.feedback_model.embedded.faults import missing_probabilities, unsupported_margins
+from eirene.feedback_model.embedded.faults import unsupported_margins
 from eirene.models.encoder import load_encoder
 from eirene.text.words import stems
-from eirene.verification.claims import claim_of
-from eirene.verification.context import ContextReader
 
 Floats = NDArray[np.float64]
 Score = Callable[[QaCase], Floats]
@@ -51,9 +48,6 @@ def main() -> None:
 def areas(cases: Sequence[QaCase]) -> dict[str, Estimate]:
     """How well each score tells what people missed, and what they marked."""
     found = {}
-    for name, score in OF_PASSAGES.items():
-        found[f"missing, passage sentence: {name}"] = told(cases, score, lambda c: list(c.argument_is_missing))
-        found[f"missing, answer: {name}"] = told(cases, lambda c, f=score: f(c).max(keepdims=True), any_missing)
     for name, one in OF_ANSWERS.items():
         found[f"missing, answer: {name}"] = told(cases, lambda c, f=one: np.array([f(c)]), any_missing)
     for name, score in OF_SENTENCES.items():
@@ -69,28 +63,6 @@ def told(cases: Sequence[QaCase], score: Score, labels: Callable[[QaCase], list[
         for label, value in zip(labels(case), score(case), strict=True)
     ]
     return area(*zip(*rows, strict=True))
-
-
-def missing(case: QaCase) -> Floats:
-    """The critic's probability that each of the passages' sentences is missing."""
-    return missing_probabilities(case.comparison, case.evidence, CRITIC, np.ones(len(case.evidence.atoms), bool))
-
-
-def unread(case: QaCase) -> Floats:
-    """One minus the verifier's probability that the answer supports each of the passages' sentences."""
-    claims = [claim_of(a) for a in case.comparison.alignment.arguments]
-    readings = ContextReader(shipped_verifier(), [case.item.answer]).read(claims)
-    return 1.0 - np.array([reading.supported for reading in readings])
-
-
-def unsaid(case: QaCase) -> Floats:
-    """The share of their words that the answer lacks."""
-    return 1.0 - np.array([overlap(a, case.item.answer) for a in case.comparison.alignment.arguments])
-
-
-def asked(case: QaCase) -> Floats:
-    """The share of the question's words that they have."""
-    return np.array([overlap(case.item.question, a) for a in case.comparison.alignment.arguments])
 
 
 def unsupported(case: QaCase) -> Floats:
@@ -109,10 +81,6 @@ def lengths(case: QaCase) -> Floats:
     return np.array([len(s.text.split()) for s in case.comparison.alignment.sentences], float)
 
 
-OF_PASSAGES: dict[str, Score] = {
-    "critic": missing, "verifier": unread, "verifier and question's words": lambda c: unread(c) * asked(c),
-    "words unsaid": unsaid, "question's words": asked,
-}  # fmt: skip
 OF_ANSWERS: dict[str, Callable[[QaCase], float]] = {
     "shortness": lambda c: -float(len(c.item.answer.split())),
     "number of bearing sentences": lambda c: float(len(c.argument_is_missing)),

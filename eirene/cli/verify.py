@@ -50,8 +50,8 @@ Threshold = Annotated[
         metavar="RISK", help="Fail if a row's risk in [0, 1] is above: how likely people mark something in it."
     ),
 ]
-_UNASKED, _NAMED = "(none)", "answer"
-"""The question to an answer that is no row, and what it is called."""
+_NAMED = "answer"
+"""What an answer is called that is no row."""
 _THREADS, _CALLS = 4, 32
 
 
@@ -80,9 +80,10 @@ def verify(
 
     with output():
         from eirene.agent.check.verified import FailRule
+        from eirene.core.records import UNASKED
 
         rule = FailRule.of(flags.listed(fail_on), threshold)
-        own = texts.item(file, unasked=_UNASKED)
+        own = texts.item(file, unasked=UNASKED)
         _check_files(file, out, junit, html, as_json=as_json, force=force)
         if junit is not None and rule == FailRule():
             raise InputError("nothing can fail: give --fail-on WORDS, or --threshold RISK", field="junit")
@@ -178,10 +179,11 @@ def _show(
 
 def _write_page(item: Item, found: Verification, path: str, *, force: bool) -> None:
     from eirene.core.grounding import given_ids, given_texts
+    from eirene.core.records import UNASKED
     from eirene.data.output import STDOUT, write_text
     from eirene.views.verification import outcome_of, render_verification_page
 
-    question = "" if item.question == _UNASKED else item.question
+    question = "" if item.question == UNASKED else item.question
     page = render_verification_page(found, given_texts(item), question=question, ids=given_ids(item))
     write_text(path, page, force=force)
     if path != STDOUT:

@@ -37,6 +37,8 @@ CRITIQUED_MODES: frozenset[Mode] = VOTED_MODES | {"human"}
 """Modes that have a critique, and so one that a person can review."""
 PATCHED_MODES: frozenset[Mode] = frozenset({"fine-grained", "human", "generic"})
 """Modes in which a language model may rewrite by a patch."""
+UNASKED = "(none)"
+"""The question of a row that was made of an answer alone."""
 FOUND_PASSAGES = "eirene_passages"
 """The key in an item's meta that holds the ids of retrieved passages."""
 

@@ -37,6 +37,15 @@ class Evidence(FrozenModel):
     """The words there: a sentence, or part of one that is longer than 60 words."""
 
 
+class UnsaidSentence(FrozenModel):
+    """A sentence of the passages that bears on the question and that an answer seems to leave out."""
+
+    evidence: Evidence
+    """Where it stands."""
+    probability: Probability
+    """The estimated probability that people would miss it in the answer."""
+
+
 class NumberedEvidence(FrozenModel):
     """The sentences of the passages that models are shown beside an answer, numbered from 1 in their order."""
 
@@ -137,6 +146,9 @@ class Verification(FrozenModel):
     """Every sentence of the answer, in order."""
     quotations: tuple[QuotationCheck, ...] = ()
     """Every quotation in the answer, in order."""
+    unsaid: tuple[UnsaidSentence, ...] = Field(default=(), exclude_if=is_empty)
+    """What the passages say to the question and the answer seems to leave out, likeliest first; none without a
+    question."""
     risk: Probability | None = None
     """The estimated probability that people would mark at least one sentence; None where none was checked."""
     verifier: str

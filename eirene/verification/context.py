@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 import re
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Sequence, Set
 from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import TYPE_CHECKING
@@ -164,6 +164,10 @@ class ContextReader:
     def vectors(self) -> NDArray[np.float32]:
         """The vectors of `pieces`, [pieces, dimensions], of length 1."""
         return self._verifier.encoder.encode([piece.text for piece in self.pieces])
+
+    def worded(self, words: Set[str]) -> NDArray[np.float64]:
+        """For each piece the share of its words, rare ones counting more, that are among some stems, in [0, 1]."""
+        return self._rarity.among(words)
 
     @cached_property
     def _lengths(self) -> list[int]:
@@ -331,6 +335,11 @@ class Rarity:
         """The share of the claim's words that some piece has, in [0, 1]; 0 for a claim without words."""
         own = set(stems(claim))
         return len(own & self._weights.keys()) / len(own) if own else 0.0
+
+    def among(self, words: Set[str]) -> NDArray[np.float64]:
+        """For each piece the share of its words that are among `words`, by weight, in [0, 1]."""
+        weigh = self._weights.__getitem__
+        return np.array([sum(map(weigh, own & words)) / (sum(map(weigh, own)) or 1.0) for own in self.stems])
 
     def shares(self, claim: str) -> NDArray[np.float64]:
         """For each piece the share of the claim's words that it has, by weight, in [0, 1]."""

@@ -10,7 +10,7 @@ from pydantic import ConfigDict, Field
 
 from eirene.core.errors import InputError
 from eirene.core.grounding import argument_names
-from eirene.core.records import PASSAGES, SIDES, Item, Perspective, found_ids
+from eirene.core.records import PASSAGES, SIDES, UNASKED, Item, Perspective, found_ids
 from eirene.core.validation import CheckedModel, described
 from eirene.core.verification import ClaimVerdict, Unit, Verification
 from eirene.models.verifier.runtime import shipped_verifier
@@ -20,6 +20,7 @@ from eirene.text.thinking import masked_thinking
 from eirene.text.unicode import Text
 from eirene.verification.judging import JudgedSentence, SentenceJudge, answer_risk, version_of
 from eirene.verification.quotations import check_quotations
+from eirene.verification.unsaid import unsaid_sentences
 
 if TYPE_CHECKING:
     from eirene.models.verifier.runtime import ReadsPairs
@@ -47,7 +48,8 @@ def verify(
 
     `context` takes what an item's `context` takes: a text, texts, a retriever's documents. `passage_ids` has an id for
     each of them, to be named with the evidence. `perspectives`, in its place, takes what an item's does: sides with
-    their arguments, of which one may deny what another says. `question` may give values that the answer computes with.
+    their arguments, of which one may deny what another says. With a `question` it is told what the passages say to it
+    and the answer seems to leave out (`unsaid`); it may give values that the answer computes with, too.
     Not checked, with the reason: questions, headings, lead-ins, talk ("Hope that helps!", "The price is not named.",
     "Opinions differ."), and what is in another language or would have to be read in one. Thinking
     (`<think>...</think>`) is no part of the answer. Raises `InputError` for a blank answer, a context without passages,
@@ -114,6 +116,7 @@ def _verified(
     sentences = [s for s in split_sentences(answer) if s.text]
     judge = SentenceJudge(given, reader, question=question, are_sides=unit == "argument")
     judged = judge.judge(said, [s.text for s in sentences])
+    used = [own.evidence for own in judged if own.verdict == "supported"]
     risks = [own.risk for own in judged if own.risk is not None]
     return Verification(
         answer=answer,
@@ -121,6 +124,7 @@ def _verified(
         unit=unit,
         claims=tuple(_claim(sentence, own, ids) for sentence, own in zip(sentences, judged, strict=True)),
         quotations=check_quotations(said, sentences, given, ids),
+        unsaid=unsaid_sentences(question, said, judge.reader, ids, used=used) if unit == "passage" else (),
         risk=answer_risk(risks) if risks else None,
         verifier=version_of(reader),
     )
@@ -154,4 +158,5 @@ def verify_item(item: Item, answer: str) -> Verification | None:
     if item.perspectives:
         return _verified_by_sides(answer, item.perspectives, None)
     ids = found_ids(item) or None
-    return verify(answer, item.context, question=item.query, passage_ids=ids) if item.context else None
+    question = "" if item.question == UNASKED else item.query
+    return verify(answer, item.context, question=question, passage_ids=ids) if item.context else None

@@ -41,7 +41,8 @@ def test_a_reader_sees_outcome_sentences_and_quotations(run: Run, tmp_path: Path
 def test_json_is_what_the_function_returns(run: Run, tmp_path: Path) -> None:
     path = write(tmp_path / "r.jsonl", ROW)
     found = eirene.Verification.model_validate(run("verify", path, "--json").record)
-    assert found == eirene.verify(str(ROW["answer"]), ROW["context"]).model_copy(update={"id": "a"})
+    told = eirene.verify(str(ROW["answer"]), ROW["context"], question=str(ROW["question"]))
+    assert found == told.model_copy(update={"id": "a"})
     piped = run("verify", "-", "--json", stdin=json.dumps(ROW).encode()).record
     assert eirene.Verification.model_validate(piped) == found
     two = write(tmp_path / "rows.jsonl", ROW, {**ROW, "id": "b", "answer": "The bridge is old."})

@@ -14,6 +14,7 @@ from eirene import ClaimVerdict
 from eirene.core.errors import InputError
 from eirene.core.records import FOUND_PASSAGES, Item
 from eirene.verification.judging import CONTRADICTED
+from eirene.verification.unsaid import LEAST
 from eirene.verification.verify import verify_item
 from tests.rows import each
 
@@ -273,3 +274,27 @@ def test_rows_of_a_table_in_the_answer_are_read_and_not_rewritten() -> None:
     assert found[3].is_faulty
     record = eirene.refine({"question": "Which bridge is it?", "answer": TABLE, "context": list(BRIDGE)})
     assert record.answer == TABLE
+
+
+WEYER = (
+    "The first bridge at Weyer was opened in 1890 by the mayor of the town. It was painted red in 1902.",
+    "The second bridge at Weyer was opened in 1932 after four years of building. It carries trains.",
+)
+
+
+@each("question, answer, left_out", [
+    ("When was the bridge at Weyer opened?", "The first bridge at Weyer was opened in 1890.", ["1932"]),
+    ("", "The first bridge at Weyer was opened in 1890.", []),
+    ("When was the bridge at Weyer opened?", " ".join(WEYER), []),
+    ("Wann wurde die Brücke bei Weyer eröffnet, und von wem?", "The first bridge was opened in 1890.", []),
+])  # fmt: skip
+def test_what_bears_on_the_question_and_is_not_said_is_named_with_its_place(
+    question: str, answer: str, left_out: list[str]
+) -> None:
+    found = eirene.verify(answer, list(WEYER), question=question).unsaid
+    assert len(found) == len(left_out) and all(
+        word in one.evidence.text for word, one in zip(left_out, found, strict=True)
+    )
+    for place in (one.evidence for one in found):
+        assert WEYER[place.passage - 1][place.start : place.end] == place.text
+    assert all(one.probability >= LEAST for one in found)
