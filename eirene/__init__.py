@@ -61,7 +61,14 @@ if TYPE_CHECKING:
     from eirene.core.scores import Scores, Unscored
     from eirene.core.tracing import Tracing
     from eirene.core.usage import Meter, Usage
-    from eirene.core.verification import ClaimVerdict, Evidence, QuotationCheck, Verification, WordChange
+    from eirene.core.verification import (
+        ClaimVerdict,
+        Evidence,
+        QuotationCheck,
+        UnsaidSentence,
+        Verification,
+        WordChange,
+    )
     from eirene.gate import Verdict, judge
     from eirene.models.cache import CallCache
     from eirene.models.costs import Price
@@ -93,7 +100,7 @@ _EXPORTS = {
     "eirene.core.scores": "Scores Unscored",
     "eirene.core.tracing": "Tracing",
     "eirene.core.usage": "Meter Usage",
-    "eirene.core.verification": "ClaimVerdict Evidence QuotationCheck Verification WordChange",
+    "eirene.core.verification": "ClaimVerdict Evidence QuotationCheck UnsaidSentence Verification WordChange",
     "eirene.models.cache": "CallCache",
     "eirene.models.costs": "Price",
     "eirene.models.scripted": "ScriptedChatModel",
@@ -110,10 +117,10 @@ __all__ = [
     "Price", "PromptError", "QuotaError", "QuotationCheck", "RateLimitError", "Record", "RedirectedError",
     "RefineMiddleware", "RefiningChatModel", "ReplyTooLargeError", "RequestRefusedError", "Review", "Round", "Sample",
     "Scores", "ScriptExhaustedError", "ScriptedChatModel", "Sentence", "Settings", "StateKeys", "StateMessages",
-    "TaggedSentence", "TooLongError", "Tracing", "TrainingStoppedError", "UnreachableError", "Unscored",
-    "UnsupportedLanguageError", "UnusableReplyError", "Usage", "Verdict", "Verification", "WordChange", "WorkerError",
-    "__version__", "arefine", "averify", "batch", "build_graph", "compare", "initial_state", "judge", "make_record",
-    "refine", "refine_node", "resolve_backend", "score", "split_sentences", "verify",
+    "TaggedSentence", "TooLongError", "Tracing", "TrainingStoppedError", "UnreachableError", "UnsaidSentence",
+    "Unscored", "UnsupportedLanguageError", "UnusableReplyError", "Usage", "Verdict", "Verification", "WordChange",
+    "WorkerError", "__version__", "arefine", "averify", "batch", "build_graph", "compare", "initial_state", "judge",
+    "make_record", "refine", "refine_node", "resolve_backend", "score", "split_sentences", "verify",
 ]  # fmt: skip
 logging.getLogger(__name__).addHandler(logging.NullHandler())
 Displayed.views = RecordViews(
