@@ -13,14 +13,14 @@ from typing import Any
 
 from matplotlib.figure import Figure
 
-from eirene.views.comparison.plots import KINDS, drawn
-
 Json = Mapping[str, Any]
 _CURVES = {
     "roc": ("false alarms", "errors found", "fpr", "tpr"),
     "precision-recall": ("recall", "precision", "recall", "precision"),
 }
 """The axes of a plot, and the points of `curves.json` on them."""
+_KINDS = {"share": "Shares of the answers", "score": "Error scores", "penalty": "Penalties"}
+"""The kinds of measures that have a better end."""
 _COLOURS = {"better": "#0b5cad", "worse": "#c26a00", "open": "#777d86"}  # tell apart without red against green alone
 
 
@@ -50,22 +50,27 @@ def curves(name: str, levels: Sequence[Json]) -> Figure:
 
 def differences(summary: Json) -> Iterator[Figure]:
     """Mean differences with their intervals, if there are any: a row of panels a pair of modes, a column a kind."""
-    kinds = [kind for kind in KINDS if any(drawn(pair, kind) for pair in summary["pairs"])]
+    kinds = [kind for kind in _KINDS if any(_drawn(pair, kind) for pair in summary["pairs"])]
     if not kinds:
         return
     figure = Figure(figsize=(5 * len(kinds), 3 * len(summary["pairs"])), layout="constrained")
     grid = figure.subplots(len(summary["pairs"]), len(kinds), squeeze=False, sharex="col")
     for row, pair in zip(grid, summary["pairs"], strict=True):
         for axes, kind in zip(row, kinds, strict=True):
-            lines = drawn(pair, kind)
+            lines = _drawn(pair, kind)
             for at, line in enumerate(lines):
                 found, colour = line["difference"], _COLOURS[line["verdict"] or "open"]
                 axes.plot([found["low"], found["high"]], [at, at], color=colour)
                 axes.plot([found["value"]], [at], "o", color=colour)
             axes.axvline(0, color="#575d66", linewidth=1)
             axes.set_yticks(range(len(lines)), [line["label"] for line in lines])
-            axes.set(xlabel=KINDS[kind], title=f"{pair['a']} minus {pair['b']}")
+            axes.set(xlabel=_KINDS[kind], title=f"{pair['a']} minus {pair['b']}")
     yield figure
+
+
+def _drawn(pair: Json, kind: str) -> list[Json]:
+    """The differences of a kind that have an interval."""
+    return [d for d in pair["differences"] if d["kind"] == kind and "low" in d["difference"]]
 
 
 def _save(figure: Figure, path: Path) -> list[Path]:

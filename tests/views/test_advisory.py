@@ -86,7 +86,6 @@ def test_in_a_comparison_they_are_labelled_last_and_muted() -> None:
     for section in sections(summary):
         shown = [group for table in section.tables for group in table.groups]
         assert not any(group.muted or "adviser" in str(group) for group in shown)
-        assert not any("adviser" in plot for _, plot in section.plots)
     folded = {section.id: section.folded for section in sections(summary)}
     for name in ("differences", "before-after"):
         assert folded[name][0].title == "Advisory scores: shown, and decide nothing"

@@ -63,20 +63,13 @@ def test_a_figure_near_zero_shows_its_side_and_zero_has_no_sign() -> None:
     assert {value: figure({"value": value}, signed=True) for value in wanted} == wanted
 
 
-def test_a_difference_is_drawn_and_stands_in_a_table() -> None:
+def test_a_difference_stands_in_a_table() -> None:
     (section,) = [section for section in sections(summary()) if section.id == "differences"]
-    ((title, plot),) = section.plots
-    assert title == "Error scores: differences of the means, with 95 % intervals"
-    assert '<g class="better">' in plot and "generic minus improve" in plot
     assert section.tables[0].groups[0].name == "generic minus improve"
     assert section.tables[0].groups[0].rows[0][:2] == ("coverage error (rouge)", "-0.200 [-0.300, -0.100]")
-
-
-def test_a_difference_without_an_interval_is_written_and_not_drawn() -> None:
     one = summary(difference={"value": -0.4, "n": 1, "clusters": 1}, change={"value": -0.4, "n": 1, "clusters": 1})
     (section,) = [section for section in sections(one) if section.id == "differences"]
     assert section.tables[0].groups[0].rows[0][1] == "-0.400 (one item)"
-    assert section.plots == ()
 
 
 def test_a_terminal_of_80_columns_shows_the_gist() -> None:
@@ -104,7 +97,6 @@ def test_what_is_zero_in_every_mode_has_no_column_and_no_row() -> None:
     none["pairs"][0]["differences"].append(same)
     shown = {section.id: section for section in sections(none)}
     assert shown["differences"].note == "The modes do not differ at all in: coverage error (x)."
-    assert "coverage error (x)" not in shown["differences"].plots[0][1]
     assert shown["outcomes"].tables[0].columns == ("Mode", "Rows", "Accepted", "Kept")
     assert shown["costs"].tables[0].columns == ("Mode", "Seconds of work")
     assert [row[0] for row in shown["differences"].tables[0].groups[0].rows] == ["coverage error (rouge)"]

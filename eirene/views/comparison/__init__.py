@@ -1,1 +1,1 @@
-"""A comparison for people: tables, sections of the HTML report, plots."""
+"""A comparison for people: tables, sections of the HTML report."""

@@ -11,7 +11,6 @@ from rich.console import Group, RenderableType
 from rich.text import Text
 
 from eirene.core.records import STATUSES
-from eirene.views.comparison.plots import KINDS, ShownInterval, drawn, intervals
 from eirene.views.comparison.verdict import cautions, digits_of, measure_name, verdict
 from eirene.views.facts import visible
 from eirene.views.tables import Cell, HtmlTable, RowGroup, figure, p_value
@@ -32,16 +31,12 @@ class FoldedTable:
 
 @dataclass(frozen=True, slots=True)
 class PageSection:
-    """A heading and what stands under it: plots with their titles, tables, a note, and tables to open.
-
-    `id` is its place in the page.
-    """
+    """A heading and what stands under it: tables, a note, and tables to open. `id` is its place in the page."""
 
     id: str
     title: str
     tables: tuple[HtmlTable, ...]
     note: str = ""
-    plots: tuple[tuple[str, Markup], ...] = ()
     folded: tuple[FoldedTable, ...] = ()
 
 
@@ -80,7 +75,7 @@ def sections(summary: Json) -> Iterator[PageSection]:
     decide, advise = _scores(summary, advisory=False), _scores(summary, advisory=True)
     folded = (FoldedTable(_ADVISORY, (advise,)),) if advise.groups else ()
     none = "" if summary["judge"] else "No judge was named (--judge), so there are no errors by a judge."
-    yield PageSection("before-after", "Errors before and after", (decide,) if decide.groups else (), none, (), folded)
+    yield PageSection("before-after", "Errors before and after", (decide,) if decide.groups else (), none, folded)
     if summary["judge"]:
         yield PageSection("correction", "Error correction, by the judge", (_corrections(summary),), summary["judge"])
     yield _costs(summary)
@@ -157,7 +152,7 @@ def _differences(summary: Json) -> PageSection:
     folded = [FoldedTable(_ADVISORY, (advise,))] if advise.groups else []
     note = f"The modes do not differ at all in: {', '.join(equal.values())}." if equal else ""
     title = "Differences between modes"
-    return PageSection("differences", title, (decide,), note, tuple(_plots(pairs)), tuple(folded))
+    return PageSection("differences", title, (decide,), note, tuple(folded))
 
 
 def _equal(pairs: Sequence[Json]) -> dict[str, str]:
@@ -166,27 +161,6 @@ def _equal(pairs: Sequence[Json]) -> dict[str, str]:
     differ = {d["label"] for d in lines if not _is_nothing(d["difference"]) or "value" not in d["difference"]}
     return {d["label"]: measure_name(d) for d in lines if d["verdict"] and d["kind"] != "price"
             and d["label"] not in differ}  # fmt: skip
-
-
-def _plots(pairs: Sequence[Json]) -> Iterator[tuple[str, Markup]]:
-    """A plot for each kind of measure that has a better end: those of one kind share a scale."""
-    for kind, words in KINDS.items():
-        groups: dict[str, list[ShownInterval]] = {}
-        for pair in pairs:
-            for d in drawn(pair, kind):
-                if d["verdict"] and not d.get("advisory"):
-                    groups.setdefault(measure_name(d), []).append(_interval(pair, d))
-        if groups:
-            title = f"{words}: differences of the means, with 95 % intervals"
-            name = f"{title}. The table below has the figures."
-            yield title, intervals(groups, name=name, below="← first mode better", above="first mode worse →")
-
-
-def _interval(pair: Json, found: Json) -> ShownInterval:
-    difference = found["difference"]
-    shown = figure(difference, min(2, digits_of(found["measure"])), signed=True)
-    ends = difference["low"], difference["value"], difference["high"]
-    return ShownInterval(_pair_name(pair), shown, *ends, look=found["verdict"])
 
 
 def _difference_table(pairs: Sequence[Json], caption: str, is_shown: Callable[[Json], bool]) -> HtmlTable:
