@@ -66,7 +66,7 @@ async def test_nothing_is_looked_up_without_passages_or_a_model_that_reads_them(
 
 
 async def test_the_first_request_of_a_run_is_known_beforehand() -> None:
-    """Batch files and estimates ask what the run will ask."""
+    """Batch files ask what the run will ask."""
     parts = dataclasses.replace(scripted_parts(samples=[*FAULT], rewrites=["It is Oslo."]), verifier=shipped_verifier())
     settings = eirene.Settings(samples=3, stop="none", max_rounds=1, evidence=2)
     wanted = await asyncio.to_thread(first_request, "completeness", ITEM, parts, settings)

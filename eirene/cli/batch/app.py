@@ -89,7 +89,7 @@ def batch(
             if offline:
                 exchange(opened, parts, settings, offline)
             if dry.dry_run:
-                dry_run(opened, parts, settings, models=built, as_json=dry.as_json)
+                dry_run(opened, as_json=dry.as_json)
             running = runner_for(built, run, parts, settings, limiter=limiter, n_rows=opened.n_left)
             code = _run(opened, running, limits=limits, grace_s=run.grace, shown=shown)
         _tell(opened, out, wall_s=shown.passed_s)

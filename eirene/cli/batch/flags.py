@@ -95,11 +95,9 @@ class LimitFlags:
 
 @dataclass(frozen=True, kw_only=True)
 class DryRunFlags:
-    """Whether the run is to be estimated, and how that is shown."""
+    """Whether only what is left is told, and how that is shown."""
 
-    dry_run: Annotated[bool, _limits_option("--dry-run", help="Send nothing: estimate what the rest will take.")] = (
-        False
-    )
+    dry_run: Annotated[bool, _limits_option("--dry-run", help="Send nothing: say what the rest may take.")] = False
     as_json: AsJson = False
 
 
