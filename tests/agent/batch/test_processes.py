@@ -68,7 +68,7 @@ def test_what_judging_needs_is_encoded_beforehand() -> None:
               for item in read_items(str(EXAMPLES / f"{name}.json"))]  # fmt: skip
     encoder = load_encoder(threads=1)
     EmbeddedFeedback(encoder).prepare(items)
-    known = set(encoder._cache)
+    known = set(encoder._cache._values)
     from eirene.alignment.features import PROTOTYPES
     from eirene.feedback_model.base import FeedbackRequest
     from eirene.feedback_model.embedded.critic import compared
@@ -77,7 +77,7 @@ def test_what_judging_needs_is_encoded_beforehand() -> None:
 
     for item in items:
         compared(FeedbackRequest(item, item.answer, split_sentences(item.answer), 0), encoder, load_critic())
-    assert set(encoder._cache) - known <= set(PROTOTYPES)
+    assert set(encoder._cache._values) - known <= set(PROTOTYPES)
 
 
 def test_a_row_that_kills_its_workers_fails_and_takes_no_other_with_it(tmp_path: Path) -> None:

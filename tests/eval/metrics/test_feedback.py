@@ -241,7 +241,7 @@ def test_qa_feedback_rows_carry_their_passages_and_whether_something_is_missing(
 
 
 def test_qa_feedback_rows_that_do_not_fit_are_named() -> None:
-    for gone in ["id", "question", "passages", "feedback"]:
+    for gone in ["question", "passages", "feedback"]:  # as published, rows have no id
         with pytest.raises(InputError, match="here: is not a row of QA-Feedback"):
             parse_feedback_case(Row("here", {k: v for k, v in QA_ROW.items() if k != gone}))
 
