@@ -52,9 +52,9 @@ _ABBREVIATION = re.compile(
     r"\b(?:approx|avg|ch|chap|ed|eds|eqs?|est|excl|ext|figs|incl|max|min|para|resp|sec|sect|tbsp|tsp|vol|vols|(?:\w\.)+\w)\.\s+$",
     re.IGNORECASE,
 )
-# Ends that it takes for an initial or an abbreviation within: units of one letter, and so on.
+# Ends that it takes for an initial or an abbreviation within: units of one letter ("Local 174 v. Lucas" has none).
 _END = re.compile(
-    r"(?:(?:\d[ \xa0]?|\b[IVXL]+[ \xa0])(?:\w{1,4}/)?(?P<unit>[^\W\d_])[²³]?|\b(?:ecc|enz|usw|т\.[дп]))\.\s+"
+    r"(?:(?:\d[ \xa0]?|\b[IVXL]+[ \xa0])(?:\w{1,4}/)?(?P<unit>(?!v\.)[^\W\d_])[²³]?|\b(?:ecc|enz|usw|т\.[дп]))\.\s+"
     r"(?!(?:Chr|Kr|Hr)\b|\w\.)"
 )
 _TITLE = re.compile(r"\b(?:Amb|Atty|Ft|Ms|Mx)\.\s+\Z")  # before a name, which it takes for a new sentence

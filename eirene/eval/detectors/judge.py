@@ -165,11 +165,23 @@ def read_verdict(reply: Reply) -> Poll:
 
 
 def _in_lines(text: str) -> bool | None:
+    verdict, is_first = None, True
     lines = [line.strip()[-_LONGEST:] for line in _NEW_LINE.sub("\n", text).split("\n") if line.strip()]
-    for n, found in reversed(list(enumerate(map(_VERDICT.fullmatch, lines), start=1))):
-        if found is not None and (found["label"] or n == len(lines)):
-            return None if any(map(_TAKEN_BACK.search, lines[n:])) else found["value"].lower() == "yes"
-    return None
+    for n, (line, found) in enumerate(zip(lines, map(_VERDICT.fullmatch, lines), strict=True), start=1):
+        says = found and found["value"].lower() == "yes"
+        if found and found["label"] and not _is_quoted(line, alone=is_first):
+            verdict, is_first = says, False
+        elif found and n == len(lines) and not found["label"]:
+            return says if is_first or says is verdict else None
+        elif _TAKEN_BACK.search(line):
+            verdict = None
+    return verdict
+
+
+def _is_quoted(line: str, *, alone: bool) -> bool:
+    """Whether a verdict stands in a quotation; one that is `alone`, and in it with nothing else, is the judge's."""
+    before = line[: line.lower().rfind("verdict")].lstrip()
+    return before.count('"') % 2 == 1 and not (alone and before == '"')
 
 
 def cleaned(text: str) -> str:
