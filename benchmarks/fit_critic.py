@@ -7,8 +7,8 @@ an encoder's folder and a JSON list of claims that were kept out of its training
 operating point is the one with the fewest true errors left after critic and refiner, among those that keep every harm
 under `HARM`.
 
-QA_DIR holds QA-Feedback's `feedback.jsonl`: the two functions for passages are fitted on one half of its questions,
-with the shipped encoder; their thresholds are set by hand (START). `loop_qa_feedback.py` measures on the other half.
+QA_DIR holds QA-Feedback's `feedback.jsonl`: the function for passages is fitted on one half of its questions, with the
+shipped encoder; its threshold is set by hand (START). `loop_qa_feedback.py` measures on the other half.
 """
 
 from __future__ import annotations
@@ -42,7 +42,6 @@ START = OperatingPoint(
     unsupported=0.5,
     repeated=0.9,
     misplaced=0.95,
-    passage_missing=0.5,
     passage_unsupported=0.65,
     temperature=0.25,
     coherence=0.5,
@@ -97,17 +96,12 @@ def fitted(prepared: Sequence[Prepared]) -> dict[str, Any]:
 
 
 def fitted_to_passages(folder: Path) -> dict[str, Any]:
-    """The two logistic functions for passages."""
-    missing: list[tuple[Any, bool]] = []
+    """The logistic function for passages."""
     unsupported: list[tuple[Any, bool]] = []
     for case in prepare_qa([row for row in read_qa(folder) if fitted_on(row)], load_encoder()):
-        missing += zip(case.evidence.wanted, case.argument_is_missing, strict=True)
         p = np.clip(case.comparison.alignment.p_unsupported[list(case.evidence.atoms)], 1e-9, 1 - 1e-9)
         unsupported += zip(np.log(p / (1 - p))[:, None], case.part_is_unsupported, strict=True)
-    return {
-        "passage_missing": logistic(missing, evidence.PASSAGE_MISSING, strength=10.0),
-        "passage_unsupported": logistic(unsupported, evidence.PASSAGE_UNSUPPORTED, strength=10.0),
-    }
+    return {"passage_unsupported": logistic(unsupported, evidence.PASSAGE_UNSUPPORTED, strength=10.0)}
 
 
 def given(p: Prepared) -> list[dict[str, Any]]:

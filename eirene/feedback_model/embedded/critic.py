@@ -149,7 +149,7 @@ def compared(request: FeedbackRequest, encoder: Encodes, critic: Critic) -> tupl
         return NOTHING_GIVEN
     faults = faults_of(comparison, gather(comparison, request.item.query, request.answer, encoder), critic)
     faults = tuple(f for f in faults if _is_missing(f) or not is_form(request.sentences[f.sentence].text))
-    return tuple(cite_passage(f, (f.findings[0].edit or "") if _is_missing(f) else "", request.item) for f in faults)
+    return tuple(cite_passage(f, "", request.item) for f in faults)
 
 
 def _not_judged(request: FeedbackRequest) -> str | None:

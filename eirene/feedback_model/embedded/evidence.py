@@ -29,7 +29,6 @@ from eirene.core.records import Item
 from eirene.text.cancellation import check_cancelled
 from eirene.text.clauses import Unit, core_text, opening_length, units_of
 from eirene.text.sentences import Sentence, split_sentences
-from eirene.text.words import stems
 
 if TYPE_CHECKING:
     from eirene.models.encoder.runtime import Encodes
@@ -40,7 +39,6 @@ Measures = NDArray[np.float32]
 UNSUPPORTED = ("support", "rivalled", "beaten", "leaning", "at_home")
 CLAIMLESS = ("prototype", "support")
 MISSING = ("two_sided", "at_home")
-PASSAGE_MISSING = ("relevance", "overlap", "nearness")
 PASSAGE_UNSUPPORTED = ("log_odds",)
 
 _WORDS = 0.3
@@ -63,10 +61,6 @@ class AnswerEvidence:
     the parts'. `closeness` [A, n] is the cosine without the question's direction plus the weighed word overlap,
     `placed` the same with the place of the part counted in; `home` [A, n] marks the parts that stand in the argument's
     perspective (all, where there are no two), `said` [A, n] those that say the argument word for word.
-
-    Against passages `wanted` [A, 3] holds the measures `PASSAGE_MISSING`: the cosine of a passage's sentence with the
-    question, the share of its words that the answer has, its cosine with the whole answer. Against arguments it is
-    [0, 3]: nothing asks for it, and encoding the whole answer would cost as much as all of its parts.
     """
 
     atoms: tuple[int, ...]
@@ -77,7 +71,6 @@ class AnswerEvidence:
     placed: Table
     home: NDArray[np.bool_]
     said: NDArray[np.bool_]
-    wanted: Measures
 
     def missing(self, kept: NDArray[np.bool_]) -> Measures:
         """The measures `MISSING` of each argument, [A, 2], when only the parts in `kept` [n] count as said."""
@@ -117,18 +110,7 @@ def gather(comparison: Comparison, question: str, answer: str, encoder: Encodes)
         placed=closeness + _SIDE * (comparison.sides[:, where] - 0.5),
         home=home,
         said=alignment.features.said[:, list(atoms)],
-        wanted=_wanted(alignment.arguments, given, direction, answer, encoder)
-        if comparison.in_passages
-        else np.zeros((0, len(PASSAGE_MISSING)), np.float32),
     )
-
-
-def _wanted(arguments: Sequence[str], given: Measures, direction: Measures, answer: str, encoder: Encodes) -> Measures:
-    has = set(stems(answer))
-    words = [stems(text) for text in arguments]
-    overlap_share = [sum(w in has for w in own) / max(len(own), 1) for own in words]
-    nearness = given @ encoder.encode([answer])[0]
-    return np.stack([given @ direction, np.array(overlap_share), nearness], axis=-1).astype(np.float32)
 
 
 def _top(table: Table) -> Table:
@@ -199,7 +181,7 @@ def _beaten(closeness: Table) -> Table:
 
 
 def texts_of(item: Item) -> Iterator[str]:
-    """The question, what is given, the answer, its units, and its neighbouring parts taken together.
+    """The question, what is given, the units of the answer, and its neighbouring parts taken together.
 
     A text too many costs its encoding, one too few is encoded when it is asked for: neither changes a record.
     """
@@ -207,7 +189,6 @@ def texts_of(item: Item) -> Iterator[str]:
     if item.perspectives:
         yield from (" ".join(argument.split()) for side in item.perspectives for argument in side.arguments)
     elif item.context:
-        yield item.answer
         yield from passage_sentences(item.context)
     else:
         return
@@ -239,7 +220,7 @@ class OperatingPoint:
     """From which calibrated probability each kind of fault is named, and how much single critiques differ.
 
     A threshold t says that naming a fault wrongly costs t / (1 - t) times as much as passing over one. `restated` is
-    the one for arguments that only a part says which is to go; those that begin with `passage` hold against passages.
+    the one for arguments that only a part says which is to go; `passage_unsupported` holds against passages.
 
     `temperature` scales the noise of a draw in log odds (0: all draws are one); `coherence` in [0, 1] is the share of
     the noise that all sentences of a draw have in common: strict and lenient readers.
@@ -250,7 +231,6 @@ class OperatingPoint:
     unsupported: float
     repeated: float
     misplaced: float
-    passage_missing: float
     passage_unsupported: float
     temperature: float
     coherence: float
@@ -267,7 +247,6 @@ class Critic:
     missing: Logistic
     unsupported: Logistic
     claimless: Logistic
-    passage_missing: Logistic
     passage_unsupported: Logistic
     point: OperatingPoint
 
@@ -288,7 +267,6 @@ def parse_critic(data: Mapping[str, Any]) -> Critic:
         missing=Logistic.read(data, "missing", MISSING, file=_FILE),
         unsupported=Logistic.read(data, "unsupported", UNSUPPORTED, file=_FILE),
         claimless=Logistic.read(data, "claimless", CLAIMLESS, file=_FILE),
-        passage_missing=Logistic.read(data, "passage_missing", PASSAGE_MISSING, file=_FILE),
         passage_unsupported=Logistic.read(data, "passage_unsupported", PASSAGE_UNSUPPORTED, file=_FILE),
         point=OperatingPoint(**{name: real(point, name, file=_FILE) for name in names}),
         digest=digest_of(data),

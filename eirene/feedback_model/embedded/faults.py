@@ -65,14 +65,11 @@ def faults_of(comparison: Comparison, evidence: AnswerEvidence, critic: Critic) 
     count = Counter(f.sentence for f in [*wrong, *dropped] if f.margin > 0)
     going = frozenset(s for s, n in count.items() if n >= len(comparison.alignment.atoms[s]))
     moved = {f.findings[0].start for f in wrong if f.margin > 0}
-    for a in range(len(comparison.groups)):
+    for a in range(0 if comparison.in_passages else len(comparison.groups)):  # what to use of passages is the answer's
         if comparison.alignment.units[int(comparison.alignment.best_unit[a])].start in moved:
             continue  # said, and only on the wrong side
-        if comparison.groups[a] is None:
-            now = then = _margin(float(p_missing[a]), critic.point.passage_missing)
-        else:
-            now = _margin(float(p_missing[a]), critic.point.missing)
-            then = _margin(float(p_then[a]), critic.point.restated)
+        now = _margin(float(p_missing[a]), critic.point.missing)
+        then = _margin(float(p_then[a]), critic.point.restated)
         if max(now, then) <= _FAINT:
             continue
         fault = _missing(comparison, a, now, going)
@@ -125,8 +122,7 @@ def missing_probabilities(
 
     What such a part says word for word is not missing, whatever it says besides.
     """
-    p = critic.passage_missing(evidence.wanted) if comparison.in_passages else critic.missing(evidence.missing(kept))
-    return np.where(evidence.said[:, kept].any(axis=1), 0.0, p)
+    return np.where(evidence.said[:, kept].any(axis=1), 0.0, critic.missing(evidence.missing(kept)))
 
 
 def _missing(comparison: Comparison, argument: int, margin: float, going: frozenset[int]) -> AnswerFault:

@@ -137,7 +137,7 @@ def test_any_text_can_be_judged(answer: str, given_texts: list[str], as_context:
 
 def point(**changes: float) -> OperatingPoint:
     values = {"missing": 0.5, "restated": 0.5, "unsupported": 0.5, "repeated": 0.5, "misplaced": 0.5}
-    values |= {"passage_missing": 0.5, "passage_unsupported": 0.5}
+    values |= {"passage_unsupported": 0.5}
     return OperatingPoint(**{**values, "temperature": 1.0, "coherence": 0.5, **changes})
 
 
