@@ -31,7 +31,7 @@ File = Annotated[
     str | None,
     typer.Argument(
         metavar="DATA|-",
-        help=f"Rows with 'answer' and 'context' or 'perspectives', instead of --answer. {IN_HELP}",
+        help=f"Rows with 'question', 'answer', and 'context' or 'perspectives', instead of --answer. {IN_HELP}",
     ),
 ]
 Out = Annotated[

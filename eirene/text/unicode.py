@@ -69,7 +69,7 @@ def with_title(title: str, text: str) -> str:
 
 def _clean(text: str) -> str:
     if not text.strip():
-        raise ValueError("must not be blank; give a text, or leave the key out")
+        raise ValueError("must not be blank; give a text, or leave out the key of an optional field")
     if "\x00" in text:
         raise ValueError("contains a NUL character; remove it")
     try:

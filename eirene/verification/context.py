@@ -57,8 +57,8 @@ class ClaimReading:
     What was seen without reading: `cosine` with the nearest piece, and the share of its words that stand in one piece
     (`words`, rare ones counting more) and in all of them (`words_anywhere`).
 
-    `framed`: what would support the claim is only denied, or left open (asked, supposed, planned). `disputed`: one
-    sentence supports it, and another one says the opposite. `values`: whether the texts carry the values of what is not
+    `framed`: what would support the claim is only denied, or left open (asked, supposed, planned). `denying`: says
+    the opposite, where another piece supports the claim. `values`: whether the texts carry those of what is not
     supported.
     """
 
@@ -69,7 +69,7 @@ class ClaimReading:
     words: float = 0.0
     words_anywhere: float = 0.0
     framed: FrameKind | None = None
-    disputed: bool = False
+    denying: ContextPiece | None = None
     values: Carried = NOTHING_NEW
 
 
@@ -254,7 +254,7 @@ class ContextReader:
             pieces[best],
             *chosen.beside,
             framed=min(framed, default=None) if supported < _AGAINST else None,
-            disputed=bool(denied) and supported >= _AGAINST,
+            denying=pieces[denied[0]] if denied and supported >= _AGAINST else None,
         )
 
 
@@ -283,7 +283,7 @@ def _turned(reading: ClaimReading, opposite: ClaimReading, statement: str) -> Cl
     contradicted = min(max(reading.contradicted, opposite.supported), 1.0 - supported)
     decides = evidence if max(denied, opposite.supported) >= _AGAINST else reading.evidence
     return replace(
-        reading, supported=supported, contradicted=contradicted, evidence=decides, disputed=opposite.disputed
+        reading, supported=supported, contradicted=contradicted, evidence=decides, denying=opposite.denying and evidence
     )
 
 

@@ -185,8 +185,9 @@ class SentenceJudge:
         verdict: ClaimWord
         if mend is not None or is_denied or is_countered:
             verdict, risk = "contradicted", max(risk, _LEAST_DENIED)
-        elif reading.disputed and not self._are_sides:
+        elif reading.denying is not None and not self._are_sides:
             verdict, risk = "unclear", min(max(risk, _DISPUTED), FAULTED)
+            reading = replace(reading, evidence=reading.denying)
         elif risk > FAULTED and self._is_left(sentence, reading):
             verdict, risk = "unclear", _LEFT
         elif risk > FAULTED:

@@ -99,7 +99,9 @@ def verified_headline(rows: Sequence[VerifiedRow], *, has_rule: bool) -> str:
         sentences.update(row.verdicts)
     count = "1 row" if len(rows) == 1 else f"{len(rows):,} rows"
     parts = [f"{verdict}{count}{' failed' if has_rule else ''}", f"{verified:,} verified"]
-    parts += [f"{n:,} not verified ({_short(why)})" for why, n in reasons.most_common(3)]
+    told = Counter(dict(reasons.most_common(3)))
+    told["for other reasons"] = reasons.total() - told.total()
+    parts += [f"{n:,} not verified ({_short(why)})" for why, n in told.items() if n]
     parts.append(f"sentences: {_counts(sentences) or 'none'}")
     asked = judge_line(sum(row.asked for row in rows), sum(row.unjudged for row in rows))
     return "; ".join([*parts, *([asked] if asked else [])])
