@@ -294,8 +294,9 @@ class Dataset:
             raise InputError(said + more, field=error.field, where=row.where) from None
 
     def _hint(self, data: object) -> str:
-        """What to add where a row has keys of its own and nobody has said which is which."""
-        if self.shape.columns or self.shape.reader or not isinstance(data, dict) or set(data) <= set(FIELDS):
+        """What to add where a row has keys of its own and nobody has said which is which; a reader may be the wrong."""
+        has_own = self.shape.reader is not None or (isinstance(data, dict) and not set(data) <= set(FIELDS))
+        if self.shape.columns or not has_own:
             return ""
         return "; --map FIELD=COLUMN says which is which"
 

@@ -1,13 +1,8 @@
-"""Reads HaluQuestQA's completeness data: the file as it is published, and the row form with sentences.
+"""Reads HaluQuestQA (Sachdeva et al. 2024) as published, to train on and as rows to refine: remarks are `feedback`.
 
-Published (Sachdeva et al. 2024, `incomplete_ans_detection_data.jsonl`): `instruction`, `input` (`Question: ...` and
-`Answer: 1. ...`, a statement a line) and `output` (`1. [Complete]`, `2. [Incomplete] Reasons: ...`). Row form:
-`question` and `sentences`, a list of `text`, `tag` and `reason`; other keys are passed over.
-
-HaluQuestQA (Sachdeva et al. 2024) as it is published, as rows to refine, with the experts' remarks as `feedback`.
-
-- `incomplete_ans_detection_data.jsonl`: `instruction`, `input`, `output`; or rows with `question` and `sentences`
-  (`eirene.data.haluquestqa` reads both).
+- `incomplete_ans_detection_data.jsonl`: `instruction`, `input` (`Question: ...` and `Answer: 1. ...`, a statement a
+  line) and `output` (`1. [Complete]`, `2. [Incomplete] Reasons: ...`); or rows with `question` and `sentences`, a list
+  of `text`, `tag` and `reason`, whose other keys are passed over.
 - `complete_data.csv` (tabs between columns): a question, two answers and the remarks on them; two rows come of each.
 - `preference_data.csv`: `preferred_response` and `rejected_response`; the rejected one is the answer, the other `gold`.
 """

@@ -15,6 +15,7 @@ from eirene.data import haluquestqa
 from eirene.data.columns import Fields, field_value, no_column
 from eirene.data.json_rows import Row
 
+_OWN = frozenset({"question", "answer"})
 _ASQA_KEYS = ("ambiguous_question", "annotations")
 _NO_CONTEXT = "No context provided"
 
@@ -285,8 +286,9 @@ class Reader:
     keys: str = ""
 
     def knows(self, data: object) -> bool:
-        """Whether a row is of this form, by its keys."""
-        return bool(self.keys) and isinstance(data, dict) and has_keys(data, self.keys)
+        """Whether a row is of this form, by its keys. One with `question` and `answer` is of no form without these."""
+        is_own = isinstance(data, dict) and _OWN.issubset(data) and not _OWN.issubset(self.keys.split(","))
+        return bool(self.keys) and isinstance(data, dict) and not is_own and has_keys(data, self.keys)
 
 
 def has_keys(data: Mapping[str, Any], keys: str) -> bool:

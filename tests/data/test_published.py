@@ -43,7 +43,7 @@ KILT = {
 }  # fmt: skip
 
 
-def read(path: Path, reader: str, *columns: str, part: str = "", **options: Any) -> list[Item]:
+def read(path: Path, reader: str | None, *columns: str, part: str = "", **options: Any) -> list[Item]:
     return open_dataset(f"{path}{part}", reader=reader, columns=columns, **options).read()
 
 
@@ -189,7 +189,7 @@ def test_haluquestqas_preferences_are_a_rejected_answer_and_a_preferred_one(tmp_
 
 
 def test_a_row_of_another_form_says_what_it_lacks(subtests: pytest.Subtests, tmp_path: Path) -> None:
-    cases: list[tuple[str, object, str]] = [
+    cases: list[tuple[str | None, object, str]] = [
         ("asqa", {"question": "Why?"}, "is no row of ASQA: there is no 'ambiguous_question'; keys: question"),
         ("asqa", {**ASQA, "annotations": []}, "is no row of ASQA: 'annotations' has no 'long_answer'"),
         ("asqa", {**ASQA, "annotations": "x"}, "'annotations' must be a list of objects"),
@@ -200,7 +200,11 @@ def test_a_row_of_another_form_says_what_it_lacks(subtests: pytest.Subtests, tmp
         ("haluquestqa", {"question": "Why?"}, "is no row of HaluQuestQA; keys: question"),
         ("haluquestqa", {**PUBLISHED, "output": "1. [Complete]"}, "'output' judges 1 statements, 'input' has 3"),
         ("asqa", 5, "a row must be a JSON object"),
-    ]
+        (None, {"instruction": "Add.", "input": "1, 2", "output": "3"}, "--map FIELD=COLUMN says which is which"),
+        *((None, {"question": "Why?", "answer": "So.", key: "c-17"}, f"unknown key {key!r}") for key in (
+            "conversation", "messages")),
+        (None, {"question": "Why?", "answer": "So.", "user_input": "u", "response": "r"}, "unknown key 'user_input'"),
+    ]  # fmt: skip
     for reader, row, said in cases:
         with subtests.test(case=reader):
             with pytest.raises(InputError) as caught:

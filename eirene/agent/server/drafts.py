@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import functools
+import re
 from collections.abc import Callable, Coroutine, Sequence, Set
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, cast
@@ -27,13 +28,15 @@ if TYPE_CHECKING:
 
 logger = get_logger(__name__)
 
-_NOT_SENT = """
-    api_base api_key background_tasks base_url chat_id features id metadata params
-    session_id store tool_servers variables
-"""
-_KEPT_BACK = frozenset(_NOT_SENT.split())
+_KEPT_BACK = re.compile(
+    r"background_tasks|chat_id|features|id|metadata|params|session_id|store|tags|tool_servers|variables"
+    r"|models|model_.*|plugins|preset|provider|route|organization|client|.*(?:url|host|endpoint|proxy|header|credential"
+    r"|secret|passw|auth|callback|fallback|bucket|config|deploy|guardrail|mock|bootstrap|transfer|region).*"
+    r"|(?:.*_)?api.*|.*(?<!cache)[_-]key|.*token|(?:aws|azure|custom|extra|litellm|vertex)_.*|.*_(?:path|provider)",
+    re.IGNORECASE,
+)
 """What OpenAI would keep of a chat with the drafts, which are not what its user saw; what Open WebUI tells of its users
-and chats; and what would send LiteLLM elsewhere."""
+and chats; and what would send LiteLLM, OpenRouter or vLLM elsewhere, or bring a key."""
 _SERVED = frozenset({"id", "object", "created", "model", "eirene"})
 """Fields of a reply that are the server's own."""
 _SAMPLING = ("temperature", "top_p", "seed", "max_tokens", "presence_penalty", "frequency_penalty")
@@ -109,7 +112,8 @@ class Upstream:
         """A request by the SDK's client in a LangChain model: LangChain's class renames fields, drops those that it
         does not know, and fails on some replies."""
         assert request is not None
-        body = {**(model.extra_body or {}), **_body(request, refused), **({"n": n} if n > 1 else {})}
+        # What the operator has set stands: it may say who gets to see a chat.
+        body = {**_body(request, refused), **(model.extra_body or {}), **({"n": n} if n > 1 else {})}
         optional = {limit for limit, other in LIMITS.items() if limit in body and other not in refused}
         optional |= {SYSTEM} if has_system(body["messages"]) else set()
         optional |= {"n"} if n > 1 else set()
@@ -199,7 +203,7 @@ def _settings(model: BaseChatModel, request: ChatRequest | None) -> tuple[dict[s
 
 def _body(request: ChatRequest, refused: Set[str]) -> dict[str, Any]:
     """What the client asks, fields that are not known here with it, but for what the server does not take."""
-    sent = {name: value for name, value in request.passed_on.items() if name not in _KEPT_BACK}
+    sent = {name: value for name, value in request.passed_on.items() if not _KEPT_BACK.fullmatch(name)}
     for name, other in LIMITS.items():
         if name in sent and name in refused:
             sent.setdefault(other, sent.pop(name))

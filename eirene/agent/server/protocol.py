@@ -135,7 +135,7 @@ class _WithGiven(_RequestPart):
 
 
 class ChatRequest(_WithGiven):
-    """The body of `/v1/chat/completions`. Of other fields those of OpenAI's protocol are passed on."""
+    """The body of `/v1/chat/completions`. Other fields are passed on, but for some (`drafts`)."""
 
     model_config = ConfigDict(extra="allow", frozen=True)
 

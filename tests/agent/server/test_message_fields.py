@@ -36,6 +36,14 @@ ODD_ARGUMENTS: list[Any] = [
 ]
 
 
+ELSEWHERE = """
+    api_base api_key api_version apiKey base_url baseURL user_config fallbacks context_window_fallbacks extra_headers
+    headers extra_body extra_query model_list models provider route custom_llm_provider organization mock_response
+    aws_sts_endpoint aws_access_key_id azure_ad_token vertex_credentials litellm_credential_name deployment_id
+    langfuse_host langfuse_secret_key success_callback kv_transfer_params bootstrap_host lora_path callbacks
+    input_cost_per_token provider_specific_header gcs_bucket_name plugins region_name proxy_server_request tags
+"""
+"""Fields by which LiteLLM, OpenRouter, vLLM and SGLang would send a chat elsewhere, or take a key."""
 CITED = {"type": "url_citation", "url_citation": {"start_index": 0, "end_index": 10, "url": "https://a.b"}}
 TOOL = {"id": "c9", "type": "function", "function": {"name": "now", "arguments": '{"a":1.0 }'}, "index": 0}
 ODD_CALLS: list[dict[str, Any]] = [
@@ -135,12 +143,15 @@ def test_the_history_keeps_what_the_client_says_of_it(server: Served, upstream: 
         {"role": "function", "name": "now", "content": "12:30"},
         {"role": "assistant", "content": "At 12:30.", "reasoning_content": "Half past.", "annotations": []},
     ]  # fmt: skip
-    message(server, messages=[*before, *ASK], top_k=3, logit_bias={"5": 1}, max_completion_tokens=50, guided_regex="a+")
+    taken: dict[str, Any] = {
+        "top_k": 3, "logit_bias": {"5": 1}, "max_completion_tokens": 50, "guided_regex": "a+", "stop_token_ids": [1],
+        "prompt_cache_key": "c", "min_tokens": 1, "web_search_options": {}, "chat_template_kwargs": {"a": 1},
+    }  # fmt: skip
+    message(server, messages=[*before, *ASK], **taken, **dict.fromkeys(ELSEWHERE.split(), "x"))
     body = upstream.requests[-1].body
     assert body["messages"] == [*before, *ASK]
-    assert (body["top_k"], body["logit_bias"], body["max_completion_tokens"]) == (3, {"5": 1}, 50)
-    assert body["guided_regex"] == "a+"
-    assert "max_tokens" not in body
+    assert {name: body.get(name) for name in taken} == taken
+    assert not {"max_tokens", *ELSEWHERE.split()} & set(body)
 
 
 def test_a_draft_of_the_clients_keeps_its_thoughts(server: Served) -> None:
