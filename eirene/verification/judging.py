@@ -209,9 +209,8 @@ class SentenceJudge:
         if reading.values.strange:
             return False
         is_worded = reading.words_anywhere >= _WORDED and sentence_risk(reading) <= _WORDED_FAULTED
-        return is_worded or concludes(claim) or self._is_held_together(claim, reading)
-
-    def _is_held_together(self, claim: str, reading: ClaimReading) -> bool:
+        if is_worded or concludes(claim):
+            return True
         return reading.framed != "denied" and self.reader.together(claim) >= _TOGETHER
 
 
