@@ -50,11 +50,12 @@ LONGEST = 600
 """Characters of a sentence that is mended."""
 _ARTICLE = re.compile(r"\Aan?\s+", re.IGNORECASE)
 _LABEL = re.compile(
-    r"(?:the\s+)?(?!(?:about|after|almost|around|before|by|during|from|in|nearly|on|over|since|some|under|until)\b)"
-    r"[a-z]+\s",
+    r"(?:(?:the|your)\s+)?"
+    r"(?!(?:about|after|almost|around|before|by|during|from|in|nearly|on|over|since|some|under|until)\b)(?=.)"
+    r"(?:[a-z]+\s#?)?(?:(?-i:[A-Z]{1,5})-(?:\d+-)*)?",
     re.IGNORECASE,
 )
-"""What a sentence begins with whose subject is told by a number: another number is another subject."""
+"""What a sentence begins with whose subject is told by a number ("Parcel K-"): another number is another subject."""
 _LIMITS = re.compile(
     r"\b(?:until|till|but|unless|without|except|formerly|previously|originally|initially|last|next|planned|due)\b", re.I
 )
@@ -174,14 +175,11 @@ def _is_plain(mend: Mend, sentence: str, reader: ContextReader) -> bool:
         return False
     at = reader.pieces.index(evidence) + 1
     after = [p.text for p in reader.pieces[at : at + 1] if p.source == evidence.source and p.field is None]
-    mended = claim_of(sentence[: mend.start] + mend.new + sentence[mend.end :])
+    mended = claim_of(sentence[: mend.start] + mend.new + sentence[mend.end :]).lower()
     limits = (_LIMITS, _WHILES) if mend.kind == "relation" else (_LIMITS,)
-    is_limited = any(_found(words, evidence.text) - _found(words, mended) for words in limits)
+    given = evidence.text.lower()
+    is_limited = any(set(words.findall(given)) - set(words.findall(mended)) for words in limits)
     return evidence.field is not None or not (is_limited or any(map(_TURNED.search, after)))
-
-
-def _found(words: re.Pattern[str], text: str) -> set[str]:
-    return set(words.findall(text.lower()))
 
 
 def _lead(sentence: str) -> int:
