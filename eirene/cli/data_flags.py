@@ -100,7 +100,6 @@ class DataFlags(SelectionFlags, FormFlags):
 
     def open(self, name: str, *, each: Callable[[Item], Item] | None = None, skip_bad: bool | None = None) -> Dataset:
         """What the flags name, as items, each passed through `each`. No more than one row is read yet."""
-        from eirene.cli.terminal import say
         from eirene.data import open_dataset
 
         found = open_dataset(

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from itertools import zip_longest
 from typing import Any
 
 from eirene.core.coercion import CoercionError
@@ -61,12 +62,8 @@ def read_asqa(data: Mapping[str, Any], where: str) -> Fields:
 
 
 def _passages(data: Mapping[str, Any], where: str) -> list[str]:
-    known = [
-        piece.get("content")
-        for entry in _entries(data, "annotations", where)
-        for piece in entry.get("knowledge") or ()
-        if isinstance(piece, dict)
-    ]
+    told = [entry.get("knowledge") for entry in _entries(data, "annotations", where)]
+    known = [piece.get("content") for pieces in told for piece in _objects(pieces)]
     known += [pair.get("context") for pair in _entries(data, "qa_pairs", where)]
     texts = (text.strip() for text in known if isinstance(text, str))
     return list(dict.fromkeys(text for text in texts if text and text != _NO_CONTEXT))
@@ -88,7 +85,9 @@ def read_eli5(data: Mapping[str, Any], where: str) -> Fields:
         used, answers = {"title", "selftext"}, _answers(jsonable(data["answers"]))
     elif {"input", "output"} <= set(data):
         name, question = "id", field_value("question", data["input"], column="input", where=where)
-        used, answers = {"input"}, _kilt_answers(jsonable(data["output"]))
+        given = [(entry, entry.get("meta")) for entry in _objects(jsonable(data["output"]))]
+        scored = ((entry.get("answer"), meta.get("score") if isinstance(meta, dict) else None) for entry, meta in given)
+        used, answers = {"input"}, _scored(scored)
     else:
         raise InputError(
             "is no row of ELI5: it needs 'title' and 'answers', or KILT's 'input' and 'output'; "
@@ -116,13 +115,9 @@ _ScoredTexts = list[tuple[str, float]]
 
 def _answers(found: Any) -> _ScoredTexts:
     if isinstance(found, dict):  # a list for each of its parts
-        texts, scores = found.get("text") or [], found.get("score") or []
-        return _scored((text, scores[at] if at < len(scores) else None) for at, text in enumerate(texts))
+        parts = (found.get(name) for name in ("text", "score"))
+        return _scored(zip_longest(*(part if isinstance(part, list) else [part] for part in parts)))
     return _scored((entry.get("text"), entry.get("score")) for entry in _objects(found))
-
-
-def _kilt_answers(found: Any) -> _ScoredTexts:
-    return _scored((entry.get("answer"), (entry.get("meta") or {}).get("score")) for entry in _objects(found))
 
 
 def _objects(found: Any) -> list[dict[str, Any]]:

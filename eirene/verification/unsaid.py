@@ -65,13 +65,10 @@ def unsaid_sentences(
         return ()
     p = unsaid_chances(question, answer, reader)
     read = {n for n, text in enumerate(reader.texts) if not other_language(text)}
-    named = [int(k) for k in np.argsort(-p, kind="stable") if p[k] >= LEAST and reader.pieces[k] not in used]
-    named = [k for k in named if _can_be_said(reader.pieces[k], read)]
-    return tuple(UnsaidSentence(evidence=reader.pieces[k].evidence(ids), probability=float(p[k])) for k in named[:MOST])
-
-
-def _can_be_said(piece: ContextPiece, read: set[int]) -> bool:
-    return piece.source in read and piece.field is None and not piece.text.endswith("?")
+    likely = [(float(p[k]), reader.pieces[int(k)]) for k in np.argsort(-p, kind="stable") if p[k] >= LEAST]
+    named = [(chance, piece) for chance, piece in likely if piece not in used and piece.source in read]
+    named = [(chance, piece) for chance, piece in named if piece.field is None and not piece.text.endswith("?")]
+    return tuple(UnsaidSentence(evidence=piece.evidence(ids), probability=chance) for chance, piece in named[:MOST])
 
 
 def unsaid_chances(question: str, answer: str, reader: ContextReader) -> NDArray[np.float64]:

@@ -24,7 +24,6 @@ from eirene.core.verification import (
     QuotationCheck,
     QuotationWord,
     Unit,
-    UnsaidSentence,
     Verification,
 )
 from eirene.views.facts import visible
@@ -130,12 +129,9 @@ def shown_verification(found: Verification) -> ShownVerification:
         for c in found.claims
     ]
     quoted = [ShownVerdict(q.n, q.verdict, q.text, said_of(q), evidence(q.evidence)) for q in found.quotations]
-    return ShownVerification(tuple(outcome_of(found)), tuple(claims), tuple(quoted), tuple(map(_missed, found.unsaid)))
-
-
-def _missed(one: UnsaidSentence) -> ShownEvidence:
-    at = one.evidence
-    return ShownEvidence(f"P {one.probability:.2f}, ", place_of(at), at.text, at.passage)
+    missed = ((f"P {one.probability:.2f}, ", one.evidence) for one in found.unsaid)
+    left_out = (ShownEvidence(lead, place_of(at), at.text, at.passage) for lead, at in missed)
+    return ShownVerification(tuple(outcome_of(found)), tuple(claims), tuple(quoted), tuple(left_out))
 
 
 def claims_of(record: Record, item: Item | None, verified: Verified) -> RecordClaims | None:

@@ -39,7 +39,7 @@ KILT = {
     "id": "k1", "input": "Why is the sky blue?", "meta": {"left_context": None},
     "output": [{"answer": "Low.", "meta": {"score": 1}, "provenance": []},
                {"answer": "High.", "meta": {"score": 5}, "provenance": []},
-               {"answer": None, "meta": None, "provenance": [{"title": "Sky"}]}],
+               {"answer": None, "meta": "none", "provenance": [{"title": "Sky"}]}],
 }  # fmt: skip
 
 
@@ -93,7 +93,7 @@ def test_a_models_answer_is_the_answer_and_the_persons_is_gold(tmp_path: Path) -
 def test_eli5_takes_the_answer_with_the_highest_score(tmp_path: Path) -> None:
     """Columns of lists, as `eli5` and `eli5_category` have them, and a list of objects say the same."""
     objects = [{"text": t, "score": s} for t, s in zip(("Low.", "High.", "High too."), (3, 13, 13), strict=True)]
-    for row in (ELI5, {**ELI5, "answers": objects}):
+    for row in (ELI5, {**ELI5, "answers": objects}, {**ELI5, "answers": {"text": "High.", "score": 5}}):
         (item,) = read(lines(tmp_path, row), "eli5")
         assert (item.id, item.question) == ("5lcm18", "Why is the sky blue?\n\nMy child asks.")
         assert item.answer == "High."

@@ -129,7 +129,7 @@ def _of(span: Span, month: int, day: int | None, year: int | None) -> Mention:
         gives |= {f"month:{year}-{month}", *number_keys(Fraction(year))}
         asks.append(frozenset([f"month:{year}-{month}"] if day is None else [f"n:{year}", f"n:{year}*"]))
     values = tuple(_points(month, day, year))
-    if day is not None:
+    if day is not None and (year or 0) > 1752:  # older dates may be of the Julian calendar
         gives |= {f"weekday:{_WEEKDAYS[int(v.amount) % 7 - 1]}" for v in values if v.unit == "day"}
     return Mention("date", *span, tuple(asks), frozenset(gives), values=values)
 

@@ -72,8 +72,7 @@ def test_a_value_that_stands_nowhere_and_follows_from_nothing_is_strange() -> No
     assert not derivations.carried("It sold 120 loaves on Tuesday.").strange
     assert not derivations.carried("It sells bread.").strange
     fair = Derivations([FAIR])  # 9 May 2021
-    assert [fair.carried(f"It ends on a {day}.").strange for day in ("Saturday", "Sunday", "Monday")] == [
-        True,
-        False,
-        True,
-    ]
+    ends = [fair.carried(f"It ends on a {day}.").strange for day in ("Saturday", "Sunday", "Monday")]
+    assert ends == [True, False, True]
+    julian = Derivations(["They fought on 14 October 1066."])
+    assert julian.carried("They fought on a Sunday.").strange
