@@ -14,11 +14,9 @@ from collections.abc import Collection, Iterator
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, cast
-from urllib.error import HTTPError
-from urllib.request import Request, urlopen
 
 import torch
-from huggingface_hub import constants
+from huggingface_hub import constants, get_session
 from safetensors import safe_open
 from transformers import AutoModelForCausalLM, AutoTokenizer
 from transformers.utils import logging as transformers_logging
@@ -192,11 +190,8 @@ def _offline_without_hub() -> None:
     if constants.is_offline_mode():
         return
     try:
-        with urlopen(Request(constants.ENDPOINT, method="HEAD"), timeout=_HUB_TIMEOUT_S):
-            return
-    except HTTPError:
-        return  # it answers
-    except OSError as error:
+        get_session().head(constants.ENDPOINT, timeout=_HUB_TIMEOUT_S)  # the client that knows proxy and certificates
+    except Exception as error:  # one of a client that changes with the hub's version
         logger.info("the hub at %s cannot be reached (%s); only its cache is read", constants.ENDPOINT, error)
         constants.HF_HUB_OFFLINE = True  # what its own variable sets when it is imported
 
