@@ -24,11 +24,11 @@ from eirene.cli.app import app
 from tests.source_tree import LONG, MODULES, ROOT, SMALL, House, circle_in, faults_of, import_graph, read_house
 
 LIMITS = {
-    "lines": 67_960,
+    "lines": 67_934,
     "modules": 396,
     "flags of all commands": 598,
     "lines of benchmarks": 8_119,
-    "test cases": 3_905,
+    "test cases": 3_901,
     "processes that tests start": 125,
 }
 """What `make check` allows. They only ever fall: what is added names what leaves, and a clean-up lowers them."""
