@@ -17,7 +17,6 @@ from typing import Any, Literal, cast
 
 from langchain_core.runnables import RunnableConfig
 from langgraph.checkpoint.base import BaseCheckpointSaver
-from langgraph.checkpoint.serde.base import SerializerProtocol
 from langgraph.checkpoint.serde.jsonplus import JsonPlusSerializer
 from langgraph.types import Command, Overwrite, StateSnapshot
 
@@ -186,7 +185,7 @@ async def checkpoint_file(path: str | Path) -> AsyncIterator[BaseCheckpointSaver
             await connection.execute("BEGIN IMMEDIATE")
             await connection.execute(f"PRAGMA application_id = {_OURS}")
             await connection.commit()
-            saver = AsyncSqliteSaver(connection, serde=_Checked(JsonPlusSerializer(allowed_msgpack_modules=None)))
+            saver = AsyncSqliteSaver(connection, serde=_Checked(allowed_msgpack_modules=None))
             await saver.setup()
             is_open = True
             yield saver
@@ -198,14 +197,11 @@ async def checkpoint_file(path: str | Path) -> AsyncIterator[BaseCheckpointSaver
         raise _unusable(error, path) from None
 
 
-class _Checked:
+class _Checked(JsonPlusSerializer):
     """A serializer whose values begin with their checksum, which the name of their type says."""
 
-    def __init__(self, inner: SerializerProtocol) -> None:
-        self._inner = inner
-
     def dumps_typed(self, obj: Any) -> tuple[str, bytes]:
-        kind, data = self._inner.dumps_typed(obj)
+        kind, data = super().dumps_typed(obj)
         return f"{kind}{_CHECKED}", zlib.crc32(data).to_bytes(4, "big") + data
 
     def loads_typed(self, data: tuple[str, bytes]) -> Any:
@@ -215,7 +211,7 @@ class _Checked:
             raise DamagedError(f"has no checksum, as one of kind {kind!r}")
         if int.from_bytes(value[:4], "big") != zlib.crc32(value[4:]):
             raise DamagedError("does not fit its checksum: it was changed since it was written")
-        return self._inner.loads_typed((kind.removesuffix(_CHECKED), value[4:]))
+        return super().loads_typed((kind.removesuffix(_CHECKED), value[4:]))
 
 
 def _checked(path: str | Path) -> Path:

@@ -128,7 +128,7 @@ def test_a_killed_run_comes_back_as_well_and_a_finished_one_is_shown_again(termi
     run = terminal(FILE, *checkpoint, edits=["$a keep the original"])
     assert "was left at this question" in run.until()
     shown = run.end()
-    assert run.code == 0 and "KEPT" in shown
+    assert run.code == 0 and "FLAGGED" in shown and "warning" not in shown
 
     again = terminal(FILE, *checkpoint).end()
     assert "was finished before, and its record is shown again" in " ".join(again.split())
@@ -165,7 +165,8 @@ def test_two_runs_cannot_hold_one_checkpoint_file(terminal: Any, tmp_path: Path)
     assert "in use by another run" in second.end()
     assert second.code == 2
     first.type("done")
-    assert "KEPT" in first.end()
+    shown = first.end()
+    assert "FLAGGED" in shown and "warning" not in shown
     assert first.code == 0
 
 

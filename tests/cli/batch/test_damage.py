@@ -65,7 +65,7 @@ def test_every_changed_byte_of_a_journal_is_told_or_changes_nothing(run: Run, tm
             result = run(*flags(server, file, out))
             if told(result) and result.code:
                 assert out.read_bytes() == other
-                assert "--replace-damaged has such rows made again" in result.err
+                assert "batch --replace-damaged" in result.err
                 assert run("batch", "status", out).code == 2
                 assert run(*flags(server, file, out, "--replace-damaged")).code == 0
             assert bare(lines(out)) == want

@@ -223,7 +223,7 @@ def test_a_reply_without_end_costs_its_row_a_round_and_no_other_row_anything(run
         assert run(*flags(server, file, out)).code == 0
         assert server.calls == 6
     by_id = {line["id"]: line for line in lines(out)}
-    assert (by_id["row-3"]["status"], by_id["row-3"]["answer"]) == ("kept", by_id["row-3"]["original"])
+    assert (by_id["row-3"]["status"], by_id["row-3"]["answer"]) == ("not_checked", by_id["row-3"]["original"])
     assert "reading it was given up" in by_id["row-3"]["why"]
     assert {line["status"] for name, line in by_id.items() if name != "row-3"} == {"accepted"}
 
