@@ -140,7 +140,7 @@ function drawBody(at) {
     make("li", "", rounds.length > 1 ? `Round ${round}: ` : "", what, paragraph("reason", reason)))));
   if (open.length) head("What is still missing or at fault", points(open.map(([word, words, reasons]) =>
     make("li", "", drawFault(word), " ", words, ...reasons.map((reason) => paragraph("reason", reason))))));
-  else if (critiques.length) head("What is still missing or at fault", make("p", "", judged ? "The critique faults no sentence, and no score that decides calls an argument missing." : "Unknown: the answer was not judged."));
+  else if (critiques.length) head("What is still missing or at fault", make("p", "", judged ? "Of what was looked for, nothing is left." : "Unknown: the answer was not judged."));
   if (claims) head("Claims with evidence", ...drawClaims(claims));
   parts.push(make("h3", "", "Details"), ...critiques.map((critique) => drawCritique(critique, critiques.length === 1)));
   if (scores.length || notes.length) {
