@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hashlib
+import re
 from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Literal, Protocol
@@ -26,6 +27,7 @@ same, which the hub has where none is named. `calibration`: a file of `eirene ca
 alternatives' log-probabilities. The last two come with the row or from a model."""
 
 NO_COVERAGE = Unscored(unscored="this detector looks for hallucinations only")
+_BLANK_LINE = re.compile(r"[^\S\n]*\n[^\S\n]*\n\s*(?=\S)")
 GIVEN: frozenset[Need] = frozenset({"given"})
 NOTHING: frozenset[Need] = frozenset()
 
@@ -55,7 +57,8 @@ class Case:
 
     `samples` are other answers to the question. `token_logprobs` has for each token of the answer the
     log-probabilities of its likeliest alternatives, itself among them or not, in any order. Both are empty where the
-    row brings none. `history` is the conversation before the question.
+    row brings none. `history` is the conversation before the question. `introduction` stands in the text before the
+    answer, white space and all, and is not scored; scores of words and sentences count from the answer's beginning.
     """
 
     question: str
@@ -64,6 +67,7 @@ class Case:
     samples: tuple[str, ...] = ()
     token_logprobs: tuple[tuple[float, ...], ...] = ()
     history: tuple[HistoryTurn, ...] = ()
+    introduction: str = ""
 
     @property
     def query(self) -> str:
@@ -102,16 +106,31 @@ def case_of(item: Item, *, answer: str | None = None, given: Grounding | None = 
     Thinking in an answer or a sample is no part of it. The log-probabilities are those of the item's own answer and go
     with no other. `meta` is free: what stands there in another form than lists of texts and of lists of numbers is not
     taken for samples or log-probabilities.
+
+    The introduction of an NPOV response (`meta.npov.introduction`) is set apart where it stands unchanged before a
+    blank line and the main response, which alone the paper scores (NPOV, figure 1 and appendix C).
     """
     text = item.answer if answer is None else answer
+    said = without_thinking(text)
+    introduction = _introduction(item, said)
     return Case(
         item.question,
-        without_thinking(text),
+        said[len(introduction) :],
         grounding_for(item) if given is None else given,
         samples=_texts(item.meta.get("samples")),
         token_logprobs=_logprobs(item.meta.get("token_logprobs")) if text == item.answer else (),
         history=tuple(item.history or ()),
+        introduction=introduction,
     )
+
+
+def _introduction(item: Item, text: str) -> str:
+    npov = item.meta.get("npov")
+    named = npov.get("introduction") if isinstance(npov, dict) else None
+    if not isinstance(named, str) or not named.strip() or not text.startswith(named):
+        return ""
+    gap = _BLANK_LINE.match(text, len(named))
+    return text[: gap.end()] if gap is not None else ""
 
 
 def _texts(value: object) -> tuple[str, ...]:

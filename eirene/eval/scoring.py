@@ -17,6 +17,7 @@ from eirene.core.scores import Scores, Unscored, number
 from eirene.core.tracing import OpenSpan, span
 from eirene.core.usage import Meter, Usage
 from eirene.eval.base import Case, Detector, only_computes
+from eirene.text.sentences import split_sentences
 
 logger = get_logger(__name__)
 
@@ -80,13 +81,23 @@ class Scorer:
             return _failed(error, Usage())
         meter, began = Meter(), time.perf_counter()
         try:
-            scores = await detector.score(case, meter=meter)
+            scores = _placed(await detector.score(case, meter=meter), case.introduction)
         except EireneError as raised:
             logger.warning("detector %s: %s", detector.name, raised)
             if isinstance(raised, PERMANENT_ERRORS):
                 self._given_up[detector.name] = raised
             return _failed(raised, _timed(meter, began))
         return DetectorOutcome(scores, _timed(meter, began))
+
+
+def _placed(scores: Scores, introduction: str) -> Scores:
+    """The scores of a main response, with the numbers and places that sentences and words have in the whole text."""
+    if not introduction:
+        return scores
+    before, length = len(split_sentences(introduction)), len(introduction)
+    sentences = tuple(s.model_copy(update={"n": s.n + before}) for s in scores.sentences)
+    words = tuple(w.model_copy(update={"start": w.start + length, "end": w.end + length}) for w in scores.words)
+    return scores.model_copy(update={"sentences": sentences, "words": words})
 
 
 def _tell(found: OpenSpan, outcome: DetectorOutcome) -> None:

@@ -12,8 +12,13 @@ import eirene
 from eirene.core.errors import InputError, NoTopicError
 from eirene.core.records import parse_item
 from eirene.data.topics import parse_topic
+from eirene.eval.base import case_of
+from eirene.eval.registry import build_detectors
+from eirene.eval.resources import Resources
+from eirene.eval.scoring import Scorer
 from eirene.models.encoder.runtime import shipped_encoder
 from eirene.npov import KnowledgeBase, arespond, load_topics, respond
+from eirene.text.sentences import split_sentences
 from tests.rows import each
 
 EXAMPLES = str(Path(__file__).parents[2] / "examples" / "topics.jsonl")
@@ -33,6 +38,24 @@ def test_the_item_holds_question_text_and_arguments_and_how_it_was_made() -> Non
     )
     assert facts["argument_ids"] == [[f"car-free-centres-{n + side}" for n in range(1, 5)] for side in (0, 4)]
     assert parse_item(json.loads(item.model_dump_json())) == item
+
+
+async def test_detectors_read_the_main_response_alone_and_name_places_in_the_whole_text() -> None:
+    """NPOV, figure 1: "error detection methods focus on the NPOV main response"; appendix C scores its words."""
+    response = await arespond("Should shops be allowed to refuse cash?", EXAMPLES)
+    item = response.item()
+    scorer = Scorer(build_detectors(["rouge", "alignment", "arrangement"], Resources()))
+    whole, main = await scorer.score(case_of(item)), await scorer.score(case_of(item, answer=response.main))
+    length, before = len(item.answer) - len(response.main), len(split_sentences(response.introduction))
+    assert length > before == 1
+    for name, found in whole.items():
+        alone = main[name].scores
+        assert (found.scores.hallucination, found.scores.coverage) == (alone.hallucination, alone.coverage)
+        assert [s.n - before for s in found.scores.sentences] == [s.n for s in alone.sentences]
+        assert [w.start - length for w in found.scores.words] == [w.start for w in alone.words]
+    changed = item.answer.replace(response.introduction, "Cash is dirty.")
+    assert case_of(item, answer=changed).answer == changed
+    assert case_of(item.model_copy(update={"meta": {"npov": {"introduction": item.answer}}})).answer == item.answer
 
 
 def test_the_same_query_seed_and_file_give_the_same_item_but_for_its_seconds() -> None:
