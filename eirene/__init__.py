@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from eirene.agent.backends import BackendOptions, resolve_backend
     from eirene.agent.graph import initial_state
     from eirene.agent.loop import Loop
-    from eirene.agent.many import batch, compare, score
+    from eirene.agent.many import batch, check, compare, score
     from eirene.agent.record import make_record
     from eirene.agent.run import arefine, build_graph, refine
     from eirene.agent.settings import Settings
@@ -81,7 +81,7 @@ _EXPORTS = {
     "eirene.gate": "Verdict judge",
     "eirene.agent.graph": "initial_state",
     "eirene.agent.loop": "Loop",
-    "eirene.agent.many": "batch compare score",
+    "eirene.agent.many": "batch check compare score",
     "eirene.agent.record": "make_record",
     "eirene.agent.run": "arefine build_graph refine",
     "eirene.agent.settings": "Settings",
@@ -119,8 +119,8 @@ __all__ = [
     "Scores", "ScriptExhaustedError", "ScriptedChatModel", "Sentence", "Settings", "StateKeys", "StateMessages",
     "TaggedSentence", "TooLongError", "Tracing", "TrainingStoppedError", "UnreachableError", "UnsaidSentence",
     "Unscored", "UnsupportedLanguageError", "UnusableReplyError", "Usage", "Verdict", "Verification", "WordChange",
-    "WorkerError", "__version__", "arefine", "averify", "batch", "build_graph", "compare", "initial_state", "judge",
-    "make_record", "refine", "refine_node", "resolve_backend", "score", "split_sentences", "verify",
+    "WorkerError", "__version__", "arefine", "averify", "batch", "build_graph", "check", "compare", "initial_state",
+    "judge", "make_record", "refine", "refine_node", "resolve_backend", "score", "split_sentences", "verify",
 ]  # fmt: skip
 logging.getLogger(__name__).addHandler(logging.NullHandler())
 Displayed.views = RecordViews(

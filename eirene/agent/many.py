@@ -1,4 +1,4 @@
-"""Many rows from Python: a data set refined (`batch`), refined by several modes (`compare`), or scored (`score`).
+"""Many rows from Python: refined (`batch`), refined by several modes (`compare`), scored (`score`), checked (`check`).
 
 What each needs is imported where it is used: to score takes no loop, whose packages take a second to load.
 """
@@ -26,6 +26,8 @@ if TYPE_CHECKING:
     from eirene.agent.batch.journal import BatchStatus
     from eirene.agent.run import SettingKeywords, SettingsLike
     from eirene.agent.state import Parts
+    from eirene.core.quality import QualityReport
+    from eirene.eval.base import Detector
     from eirene.eval.resources import Resources
     from eirene.models.limits import Limiter
 
@@ -148,12 +150,11 @@ def score(
         0.0
     """
     from eirene.eval.base import case_of
-    from eirene.eval.registry import build_detectors, parse_names
     from eirene.eval.resources import Resources
     from eirene.eval.scoring import Scorer, in_order, workers_for
 
     given = Resources() if resources is None else resources
-    built = build_detectors(parse_names(detectors if isinstance(detectors, str) else ",".join(detectors)), given)
+    built = _built(detectors, given)
     items = dataset_of(data).read()
     scorer, workers = Scorer(built), workers_for(built, given.concurrency)
 
@@ -162,6 +163,62 @@ def score(
         return [{name: one.scores for name, one in found.items()} async for _, found in rows]
 
     return run_blocking(work, name="eirene-score")
+
+
+def check(
+    data: Data,
+    *,
+    fail_if: str | Sequence[str] = (),
+    baseline: str | None = None,
+    write_baseline: str | None = None,
+    tolerance: float = 0.2,
+    detectors: str | Sequence[str] | None = None,
+    resources: Resources | None = None,
+    force: bool = False,
+) -> QualityReport:
+    """Measures answers, compares them with a baseline and judges conditions, as `eirene check` does.
+
+    The report's `state` is `passed`, `holds` (of a condition of `fail_if`) or `unmeasured` (one cannot be judged). A
+    baseline is written if none holds, over a file that is there with `force`. `resources` is that of `score`; with a
+    judge and no `detectors` the judge reads passages where the verifier is unsure. See docs/guides/ci.md.
+    Raises `InputError` for rows, names, conditions and a baseline that cannot be used.
+
+    Examples:
+        >>> import eirene
+        >>> rows = [{"question": "Trams?", "answer": "Trams are loud.", "context": "Trams are quiet."}]
+        >>> eirene.check(rows, fail_if="contradicted > 0").state
+        'holds'
+    """
+    from eirene.agent.check.baseline import baseline_text, read_baseline
+    from eirene.agent.check.report import make_report, parse_conditions
+    from eirene.agent.check.rows import RowMeasure, check_ids, measure_rows
+    from eirene.data.output import check_output, write_text
+    from eirene.eval.detectors.token_judge import cascade_of
+    from eirene.eval.resources import Resources
+
+    given = Resources() if resources is None else resources
+    if write_baseline is not None:
+        check_output(write_baseline, force=force)
+    measure = RowMeasure(judge=cascade_of(given)) if detectors is None else RowMeasure(_built(detectors, given))
+    conditions = [fail_if] if isinstance(fail_if, str) else fail_if
+    wanted = parse_conditions(conditions, measure.detectors, has_baseline=baseline is not None)
+    before = None if baseline is None else read_baseline(baseline, measure.versions)
+    items = dataset_of(data).read()
+    if baseline is not None or write_baseline is not None:
+        check_ids(items)
+    rows = run_blocking(lambda: measure_rows(items, measure, concurrency=given.concurrency), name="eirene-check")
+    report = make_report(
+        rows, wanted, detectors=measure.detectors, versions=measure.versions, baseline=before, tolerance=tolerance
+    )
+    if write_baseline is not None and report.state == "passed":
+        write_text(write_baseline, baseline_text(rows, measure.versions), force=force)
+    return report
+
+
+def _built(names: str | Sequence[str], resources: Resources) -> tuple[Detector, ...]:
+    from eirene.eval.registry import build_detectors, parse_names
+
+    return build_detectors(parse_names(names if isinstance(names, str) else ",".join(names)), resources)
 
 
 def _limited(backend: Backend, options: BackendOptions) -> tuple[Parts, Limiter | None]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import partial
 from typing import TYPE_CHECKING, Annotated
 
 import typer
@@ -69,7 +70,7 @@ def check(
 ) -> None:
     """Check answers in CI: exit code 3 if a condition holds, such as more than 2% of them worse than the baseline's."""
     from eirene.agent.check.baseline import baseline_text, read_baseline
-    from eirene.agent.check.report import NONE_LOST, make_report, parse_condition
+    from eirene.agent.check.report import make_report, parse_conditions
     from eirene.agent.settings import Settings
     from eirene.data.output import write_text
     from eirene.views.quality import judge_line
@@ -81,9 +82,7 @@ def check(
         Settings.of(tolerance=tolerance)
         measure = _measure(detectors, models, concurrency)
         has_baseline = baseline is not None
-        wanted = [parse_condition(text, measure.detectors, has_baseline=has_baseline) for text in fail_if or ()]
-        if has_baseline and all(condition.quantity != NONE_LOST.quantity for condition in wanted):
-            wanted.append(NONE_LOST)
+        wanted = parse_conditions(fail_if or (), measure.detectors, has_baseline=has_baseline)
         before = None if baseline is None else read_baseline(baseline, measure.versions)
         items = texts.rows(data, rows, corpus)
         found = _rows(items, measure, concurrency, needs_ids=has_baseline or write_baseline is not None)
@@ -130,22 +129,15 @@ def _measure(names: str | None, models: ScoreFlags, concurrency: int) -> RowMeas
 def _rows(items: Dataset, measure: RowMeasure, concurrency: int, *, needs_ids: bool) -> list[QualityRow]:
     import asyncio
 
-    from eirene.agent.check.rows import check_ids
-    from eirene.eval.scoring import in_order
-
-    async def run() -> list[QualityRow]:
-        found: list[QualityRow] = []
-        async for _, row in in_order(items.items(), measure.measure, workers=measure.workers(concurrency)):
-            found.append(row)
-            progress.advance(len(found), "measuring")
-        return found
+    from eirene.agent.check.rows import check_ids, measure_rows
 
     with watch(0):
         total = items.check()  # every row is checked before the first is measured
     if needs_ids:
         check_ids(items.items())
     with watch(total) as progress:
-        return asyncio.run(run())
+        tell = partial(progress.advance, doing="measuring")
+        return asyncio.run(measure_rows(items.items(), measure, concurrency=concurrency, on_row=tell))
 
 
 def _write_report(report: QualityReport, *, junit: str | None, summary: str | None, force: bool) -> None:

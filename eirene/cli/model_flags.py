@@ -245,14 +245,9 @@ class ScoreFlags(DetectorFlags):
 
     def cascade(self, concurrency: int) -> TokenJudge | None:
         """The judge of what the verifier is unsure of; None where none is named."""
-        from eirene.eval.detectors.token_judge import TokenJudge
-        from eirene.eval.registry import build_detector
+        from eirene.eval.detectors.token_judge import cascade_of
 
-        if self.judge is None:
-            return None
-        found = build_detector("cascade", self.resources(["cascade"], concurrency=concurrency))
-        assert isinstance(found, TokenJudge)
-        return found
+        return None if self.judge is None else cascade_of(self.resources(["cascade"], concurrency=concurrency))
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -1,4 +1,4 @@
-"""`eirene.batch`, `compare` and `score`: many rows from Python, as the commands take them."""
+"""`eirene.batch`, `compare`, `score` and `check`: many rows from Python, as the commands take them."""
 
 from __future__ import annotations
 
@@ -42,6 +42,19 @@ def test_modes_are_compared_and_answers_scored(tmp_path: Path) -> None:
     assert isinstance(with_passages["alignment"].hallucination, float)
     assert isinstance(alone["alignment"].hallucination, eirene.Unscored)
     assert eirene.score(ROWS[0]) == eirene.score(eirene.Item(**ROWS[0])) == [with_passages]
+
+
+def test_answers_are_checked_against_a_baseline(tmp_path: Path) -> None:
+    """It is written where no condition holds; what got worse since is reported, and changes nothing on disk."""
+    good, kept = [{**ROWS[0], "answer": "It was opened in March 1890."}], str(tmp_path / "baseline.jsonl")
+    assert eirene.check(ROWS[0], fail_if="contradicted > 0", write_baseline=kept).state == "holds"
+    assert not Path(kept).exists()
+    assert eirene.check(good, fail_if=["contradicted > 0"], write_baseline=kept).state == "passed"
+    report = eirene.check(ROWS[0], baseline=kept, fail_if="worse > 2%")
+    assert (report.state, [row.counted for row in report.rows]) == ("holds", [("worse", "contradicted")])
+    assert eirene.check(ROWS[1], fail_if="contradicted > 0").state == "unmeasured"
+    with pytest.raises(eirene.InputError, match=r"exists"):
+        eirene.check(good, write_baseline=kept)
 
 
 @each(

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from fractions import Fraction
 from operator import ge, gt, le, lt
@@ -203,6 +203,14 @@ def _notes(changes: Sequence[RowChange], baseline: Baseline | None) -> Iterator[
 
 def _rows(count: int) -> str:
     return f"{count} row{'' if count == 1 else 's'}"
+
+
+def parse_conditions(texts: Iterable[str], detectors: Collection[str], *, has_baseline: bool) -> list[Condition]:
+    """The conditions that texts state; with a baseline `NONE_LOST` too, unless one of them is about lost rows."""
+    wanted = [parse_condition(text, detectors, has_baseline=has_baseline) for text in texts]
+    if has_baseline and all(condition.quantity != NONE_LOST.quantity for condition in wanted):
+        wanted.append(NONE_LOST)
+    return wanted
 
 
 def parse_condition(text: str, detectors: Collection[str], *, has_baseline: bool) -> Condition:

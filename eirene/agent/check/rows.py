@@ -10,7 +10,7 @@ from __future__ import annotations
 import asyncio
 import os
 import re
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 
 from eirene._version import __version__
 from eirene.core.errors import PERMANENT_ERRORS, BackendError, InputError
@@ -25,7 +25,7 @@ from eirene.eval.base import Detector, case_of
 from eirene.eval.detectors.alignment import AlignmentDetector
 from eirene.eval.detectors.token_judge import UNJUDGED, TokenJudge
 from eirene.eval.detectors.verifier import VerifierDetector
-from eirene.eval.scoring import Scorer, workers_for
+from eirene.eval.scoring import Scorer, in_order, workers_for
 from eirene.models.encoder.runtime import shipped_encoder
 from eirene.models.verifier.runtime import shipped_verifier
 from eirene.text.refusals import is_refusal
@@ -122,6 +122,18 @@ class RowMeasure:
         if read and not faults:
             faults = (_read_fault(min(read, key=lambda claim: claim.supported or 0.0), "weakest"),)
         return len(read), faults
+
+
+async def measure_rows(
+    items: Iterable[Item], measure: RowMeasure, *, concurrency: int, on_row: Callable[[int], object] | None = None
+) -> list[QualityRow]:
+    """The rows of items, in their order; `on_row` is told how many there are after each."""
+    found: list[QualityRow] = []
+    async for _, row in in_order(items, measure.measure, workers=measure.workers(concurrency)):
+        found.append(row)
+        if on_row is not None:
+            on_row(len(found))
+    return found
 
 
 def asked_of(found: Verification) -> tuple[int, int]:

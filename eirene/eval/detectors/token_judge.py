@@ -256,3 +256,8 @@ def _build(resources: Resources, *, cheap: Detector | None = None) -> TokenJudge
 @detector("cascade", needs=_JUDGE | GIVEN, about="the verifier, and the judge where the verifier is unsure")
 def _build_cascade(resources: Resources) -> TokenJudge:
     return _build(resources, cheap=build_detector("verifier", resources))
+
+
+def cascade_of(resources: Resources) -> TokenJudge | None:
+    """The judge of what the verifier is unsure of; None where the resources name no judge."""
+    return None if resources.judge_model is None else _build_cascade(resources)
