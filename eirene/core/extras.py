@@ -33,6 +33,7 @@ EXTRAS: Mapping[str, str] = MappingProxyType({
     "langgraph.checkpoint.postgres": "postgres",
     "psycopg": "postgres",
     "sklearn": "calibrate",
+    "krippendorff": "calibrate",
     "ray": "ray",
     "fastapi": "server",
     "starlette": "server",
