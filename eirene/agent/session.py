@@ -31,7 +31,7 @@ from eirene.core.records import Item, Record
 from eirene.core.tracing import Tracing
 from eirene.data.json_rows import reason
 from eirene.data.line_checksum import DamagedError
-from eirene.models.cache import owner_of, tables_in
+from eirene.models.cache import check_owner
 
 Found = Literal["nothing", "question", "unfinished", "failed", "finished"]
 """How far a thread had come when it was opened."""
@@ -218,18 +218,14 @@ def _checked(path: str | Path) -> Path:
     """The file's full path (":memory:" is a file's name as well), after a look at whether it can be used."""
     file = Path(path).absolute()
     try:
-        owner = owner_of(file)
-        is_ours = owner in (None, _OURS) or (owner == 0 and not tables_in(file, wait_s=_WAIT_S))
-        if is_ours:
-            # In this thread: what fails in that of `aiosqlite` is told by nobody.
-            with contextlib.closing(sqlite3.connect(file, timeout=_WAIT_S)) as connection:
-                connection.execute("SELECT name FROM sqlite_master").fetchall()
+        check_owner(file, _OURS)
+        # In this thread: what fails in that of `aiosqlite` is told by nobody.
+        with contextlib.closing(sqlite3.connect(file, timeout=_WAIT_S)) as connection:
+            connection.execute("SELECT name FROM sqlite_master").fetchall()
     except sqlite3.Error as error:
         raise _unusable(error, path) from None
     except OSError as error:
         raise InputError(f"cannot be used: {reason(error)}", where=str(path)) from None
-    if not is_ours:
-        raise InputError("is the database of another program; name another file", where=str(path))
     return file
 
 

@@ -10,18 +10,16 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import hashlib
+import io
 import json
-import os
 import re
 import sqlite3
-import stat
 import threading
 import weakref
 import zlib
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from concurrent.futures import ThreadPoolExecutor
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
-from typing import Any, TypeVar
+from typing import Any
 
 from eirene.core.errors import InputError
 from eirene.core.logs import get_logger
@@ -35,7 +33,6 @@ DEFAULT_SIZE = 2 * 10**9
 """Bytes that a cache may hold: some four million replies of 400 letters."""
 _SIZE = re.compile(r"\s*+(\d+(?:\.\d+)?)\s*+([kmgt]?)i?b?\s*+", re.IGNORECASE)
 _UNITS = {"": 1, "k": 10**3, "m": 10**6, "g": 10**9, "t": 10**12}
-_T = TypeVar("_T")
 
 _OURS = 0x45697243  # SQLite's `application_id`: "EirC"
 _LAYOUT = 2  # SQLite's `user_version`
@@ -48,6 +45,9 @@ _TABLES = (
     f"PRAGMA user_version = {_LAYOUT}",
     f"PRAGMA application_id = {_OURS}",  # last: a file without it is nobody's yet
 )
+_ERRORS = (sqlite3.Error, UnicodeDecodeError)
+"""The second where SQLite's message quotes bytes of a damaged file that are no text."""
+_OWNER = slice(68, 72)  # SQLite's `application_id` in the file's header
 
 
 class CallCache:
@@ -55,9 +55,9 @@ class CallCache:
 
     Opening raises `InputError` for a file that cannot be used. Later on nothing fails: a cache that cannot be written
     any more (a full disk) goes on without storing, one that cannot be read answers nothing, and a warning says so once.
-    SQLite works on a thread of the cache's own, so that a slow disk holds up no event loop. It can be pickled: the copy
-    opens the same file. A key has one reply for good, the first; past `max_bytes` the oldest go. A file that cannot be
-    written is read all the same; of one that is no such cache no byte changes.
+    SQLite works beside the event loop, so that a slow disk holds up none. It can be pickled: the copy opens the same
+    file. A key has one reply for good, the first; past `max_bytes` the oldest go. Of a file that is no such cache no
+    byte changes.
 
     Examples:
         >>> import os, tempfile
@@ -77,18 +77,14 @@ class CallCache:
         self.evicted = 0
         """How many replies had to go to make room, since this object was made."""
         self._mutex = threading.Lock()
+        self._reads = self._stores = True
         try:
-            self._reads, self._stores = True, not self.path.exists() or os.access(self.path, os.W_OK)
-            with undecodable_as_damage():
-                self._connection = self._open()
-        except sqlite3.Error as error:
-            raise InputError(f"cannot be used as a call cache: {error}; name another file", where=str(path)) from None
-        except OSError as error:
-            raise InputError(f"cannot be used as a call cache: {reason(error)}", where=str(path)) from None
-        self._thread = ThreadPoolExecutor(1, thread_name_prefix="eirene-cache")
-        self._close = weakref.finalize(self, _close, self._thread, self._connection)
-        if not self._stores:
-            logger.warning("the call cache %s cannot be written: it is read, and nothing is added", self.path)
+            check_owner(self.path, _OURS)
+            self._connection = self._open()
+        except (*_ERRORS, OSError) as error:
+            why = reason(error) if isinstance(error, OSError) else error
+            raise InputError(f"cannot be used as a call cache: {why}; name another file", where=str(path)) from None
+        self._close = weakref.finalize(self, self._connection.close)
 
     @property
     def stores(self) -> bool:
@@ -104,11 +100,11 @@ class CallCache:
 
     async def recall(self, keys: Sequence[bytes]) -> dict[bytes, Reply]:
         """The replies known under these keys."""
-        return await self._beside(lambda: self.recall_now(keys)) if keys and self._reads else {}
+        return await asyncio.to_thread(self.recall_now, keys) if keys and self._reads else {}
 
     async def keep(self, replies: Mapping[bytes, Reply]) -> dict[bytes, Reply]:
         """Stores whole replies; returns those known under a key before, which stand: a rerun will get them, too."""
-        return await self._beside(lambda: self.keep_now(replies)) if replies and self._stores else {}
+        return await asyncio.to_thread(self.keep_now, replies) if replies and self._stores else {}
 
     def recall_now(self, keys: Sequence[bytes]) -> dict[bytes, Reply]:
         """`recall`, for callers without an event loop."""
@@ -120,8 +116,8 @@ class CallCache:
                     "%d replies of the call cache %s are damaged, and are asked for anew",
                     len(found) - len(replies), self.path,
                 )  # fmt: skip
-                self._drop(found.keys() - replies.keys() if self._stores else ())
-        except sqlite3.Error as error:
+                self._drop(found.keys() - replies.keys())
+        except _ERRORS as error:
             self._reads = self._stores = False
             logger.warning("the call cache %s cannot be read and is off from now on: %s", self.path, error)
             return {}
@@ -132,7 +128,7 @@ class CallCache:
         whole = {key: _encode(reply) for key, reply in replies.items() if is_whole(reply)}
         try:
             before = self._put(whole) if whole and self._stores else {}
-        except sqlite3.Error as error:
+        except _ERRORS as error:
             self._stores = False
             logger.warning("the call cache %s cannot be written: nothing is added from now on: %s", self.path, error)
             return {}
@@ -141,17 +137,13 @@ class CallCache:
     def close(self) -> None:
         """Lets go of the file; it need not be called, and nothing is stored after it."""
         self._reads = self._stores = False
-        self._thread.shutdown()
         with self._mutex:
             self._close()
-
-    async def _beside(self, work: Callable[[], _T]) -> _T:
-        return await asyncio.get_running_loop().run_in_executor(self._thread, work)
 
     def _get(self, keys: Sequence[bytes]) -> dict[bytes, bytes]:
         """The values of those keys that have one."""
         found: dict[bytes, bytes] = {}
-        with self._mutex, undecodable_as_damage():
+        with self._mutex:
             for at in range(0, len(keys), _BATCH):
                 some = keys[at : at + _BATCH]
                 marks = ",".join("?" * len(some))
@@ -161,7 +153,7 @@ class CallCache:
     def _put(self, entries: Mapping[bytes, bytes]) -> dict[bytes, bytes]:
         """Stores the entries, all or none; returns the values of keys that had one before, which stay as they are."""
         before: dict[bytes, bytes] = {}
-        with self._mutex, undecodable_as_damage(), _transaction(self._connection):
+        with self._mutex, _transaction(self._connection):
             for row in entries.items():
                 done = self._connection.execute("INSERT OR IGNORE INTO replies (key, value) VALUES (?, ?)", row)
                 if not done.rowcount:
@@ -175,29 +167,17 @@ class CallCache:
             self._connection.executemany("DELETE FROM replies WHERE key = ?", [(key,) for key in keys])
 
     def _open(self) -> sqlite3.Connection:
-        owner = owner_of(self.path)
-        if owner not in (None, _OURS) and (owner or tables_in(self.path, wait_s=_WAIT_S)):
-            said = "is the database of another program; name another file for the call cache"
-            raise InputError(said, where=str(self.path))
-        if owner is None and not self._stores:
-            raise InputError("cannot be written, and is empty; name another file", where=str(self.path))
-        mode = "rwc" if self._stores else "ro"
-        # Where not even the file of its lock can be written, SQLite reads a database if told that nobody changes it.
-        if not self._stores and not os.access(self.path.parent, os.W_OK) and not Path(f"{self.path}-wal").exists():
-            mode += "&immutable=1"
-        uri = f"{self.path.as_uri()}?mode={mode}"
-        connection = sqlite3.connect(uri, uri=True, timeout=_WAIT_S, isolation_level=None, check_same_thread=False)
+        connection = sqlite3.connect(self.path, timeout=_WAIT_S, isolation_level=None, check_same_thread=False)
         try:
-            if self._stores:
-                with _transaction(connection):  # another process may be making the table
-                    if not connection.execute("SELECT name FROM sqlite_master").fetchall():
-                        for statement in _TABLES:
-                            connection.execute(statement)
-                # Readers do not wait for a writer, and a write costs no wait for the disk. A power cut may take the
-                # latest entries; it leaves no broken ones. Of two who change a new file to it at once, one is refused.
-                with contextlib.suppress(sqlite3.OperationalError):
-                    connection.execute("PRAGMA journal_mode = WAL")
-                connection.execute("PRAGMA synchronous = NORMAL")
+            with _transaction(connection):  # another process may be making the table
+                if not connection.execute("SELECT name FROM sqlite_master").fetchall():
+                    for statement in _TABLES:
+                        connection.execute(statement)
+            # Readers do not wait for a writer, and a write costs no wait for the disk. A power cut may take the
+            # latest entries; it leaves no broken ones. Of two who change a new file to it at once, one is refused.
+            with contextlib.suppress(sqlite3.OperationalError):
+                connection.execute("PRAGMA journal_mode = WAL")
+            connection.execute("PRAGMA synchronous = NORMAL")
             (layout,) = connection.execute("PRAGMA user_version").fetchone()
             if layout != _LAYOUT:
                 said = f"is a call cache of another version ({layout}, not {_LAYOUT}); name another file"
@@ -280,16 +260,6 @@ def _reopened(path: str, max_bytes: int) -> CallCache:
     return CallCache(path, max_bytes=max_bytes)
 
 
-def _close(thread: ThreadPoolExecutor, connection: sqlite3.Connection) -> None:
-    thread.shutdown(wait=False)  # this may be that thread: it drops the last reference as well as any other
-    with contextlib.suppress(sqlite3.Error):
-        connection.close()
-
-
-_HEADER = 100
-_OWNER = slice(68, 72)  # SQLite's `application_id`
-
-
 @contextlib.contextmanager
 def _transaction(connection: sqlite3.Connection) -> Iterator[None]:
     connection.execute("BEGIN IMMEDIATE")
@@ -302,39 +272,14 @@ def _transaction(connection: sqlite3.Connection) -> Iterator[None]:
         raise
 
 
-def owner_of(path: Path) -> int | None:
-    """The `application_id` of a database, 0 where none was given; None where there is no file, or an empty one.
+def check_owner(path: Path, ours: int) -> None:
+    """Raises `InputError` unless the file is a database with this `application_id`, or empty, or not there yet.
 
-    Raises `InputError` for what is no file, and `sqlite3.DatabaseError` for a file that is no database.
+    Its header is read and nothing else, so that no byte of another program's file changes.
     """
-    try:
-        mode = path.stat().st_mode
-    except FileNotFoundError:
-        return None
-    if stat.S_ISDIR(mode):
-        raise sqlite3.OperationalError("is a folder")
-    if not stat.S_ISREG(mode):
-        raise InputError("is a device or a pipe, which keeps nothing; name a file", where=str(path))
-    with path.open("rb") as file:
-        head = file.read(_HEADER)
-    if head and not head.startswith(b"SQLite format 3\0"):
-        raise sqlite3.DatabaseError("file is not a database")
-    return int.from_bytes(head[_OWNER], "big") if head else None
-
-
-@contextlib.contextmanager
-def undecodable_as_damage() -> Iterator[None]:
-    """Makes a `sqlite3.DatabaseError` of what Python raises where SQLite's message quotes bytes that are no text."""
-    try:
-        yield
-    except UnicodeDecodeError:
-        raise sqlite3.DatabaseError("the database is damaged") from None
-
-
-def tables_in(path: Path, *, wait_s: float) -> set[str]:
-    """The names of a database's tables; none where there is no file, or an empty one. Raises as `owner_of` does."""
-    if owner_of(path) is None:
-        return set()
-    uri = f"{path.absolute().as_uri()}?mode=ro"
-    with undecodable_as_damage(), contextlib.closing(sqlite3.connect(uri, uri=True, timeout=wait_s)) as connection:
-        return {name for (name,) in connection.execute("SELECT name FROM sqlite_master WHERE type = 'table'")}
+    if path.exists() and not path.is_file():
+        raise InputError("is a folder, a device or a pipe; name a file", where=str(path))
+    with path.open("rb") if path.exists() else io.BytesIO() as file:
+        head = file.read(100)
+    if head and (not head.startswith(b"SQLite format 3\0") or int.from_bytes(head[_OWNER], "big") != ours):
+        raise InputError("is another program's, or is damaged; name another file", where=str(path))

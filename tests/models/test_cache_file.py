@@ -6,7 +6,6 @@ import os
 import sqlite3
 import subprocess
 import sys
-import tempfile
 import textwrap
 import time
 from collections.abc import Iterator
@@ -76,7 +75,7 @@ def test_a_file_that_is_no_database_is_refused_and_left_as_it_is(path: Path) -> 
     """One clear error, and not a byte of the file changes."""
     for content in (b"hello, this is a letter and no database\n" * 100, b"SQLite format 3\x00" + b"\xff" * 5000):
         path.write_bytes(content)
-        with pytest.raises(InputError, match=r"cannot be used as a call cache|is the database of another program"):
+        with pytest.raises(InputError, match=r"cannot be used as a call cache|another program"):
             CallCache(path, max_bytes=BIG)
         assert path.read_bytes() == content
 
@@ -106,7 +105,7 @@ def test_a_place_that_cannot_hold_a_file_is_refused(tmp_path: Path) -> None:
     """A folder, a folder that is not there, a pipe and a device are one error each."""
     os.mkfifo(tmp_path / "pipe")
     for place in (tmp_path, tmp_path / "no" / "such.sqlite", tmp_path / "pipe", Path("/dev/null")):
-        with pytest.raises(InputError, match=r"cannot be used as a call cache|is a device or a pipe"):
+        with pytest.raises(InputError, match=r"cannot be used as a call cache|is a folder, a device or a pipe"):
             CallCache(place, max_bytes=BIG)
 
 
@@ -184,29 +183,6 @@ def test_a_kill_in_the_middle_leaves_a_cache_that_works(path: Path) -> None:
     cache._put({b"after": b"1"})
     assert cache._get([b"after"]) == {b"after": b"1"}
     cache.close()
-
-
-@pytest.mark.skipif(os.geteuid() != 0, reason="only root can take another user's rights")
-def test_a_file_that_cannot_be_written_is_read_by_another_user() -> None:
-    """Without the right to write, hits are served and nothing is changed."""
-    reader = """
-        import os, sys
-        from pathlib import Path
-        from eirene.models.cache import CallCache
-        os.setgid(65534)
-        os.setuid(65534)
-        cache = CallCache(Path(sys.argv[1]), max_bytes=10**9)
-        assert not cache.stores
-        assert cache._get([bytes(31) + b"\\x01"]) == {bytes(31) + b"\\x01": b"one"}
-    """
-    with tempfile.TemporaryDirectory() as folder:
-        Path(folder).chmod(0o755)
-        path = Path(folder) / "calls.sqlite"
-        cache = CallCache(path, max_bytes=BIG)
-        cache._put({key(1): b"one"})
-        cache.close()
-        path.chmod(0o444)
-        subprocess.run([sys.executable, "-c", textwrap.dedent(reader), str(path)], check=True, timeout=60)
 
 
 @pytest.mark.parametrize("owner", [0, 7])
