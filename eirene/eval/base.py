@@ -34,7 +34,7 @@ NOTHING: frozenset[Need] = frozenset()
 _HOW_TO_MEET: dict[Need, str] = {
     "given": "given text: 'perspectives' or 'context' in the row",
     "judge": "a judge: name a chat model with --judge provider:model, or hf:path-or-id or gguf:FILE",
-    "local_model": "a local model: name one with --local-model hf:path-or-id",
+    "local_model": "a local model: name one with --local-model hf:path-or-id (gptscore: or gguf:FILE)",
     "classifier": "a classifier: name one made by `eirene train classifier` with --classifier hf:path-or-id+adapter",
     "detector_model": "a model of its own: name one with --detector-model hf:path-or-id",
     "hub_model": "a model of its own, which the hub has; or name one with --detector-model",
@@ -42,7 +42,7 @@ _HOW_TO_MEET: dict[Need, str] = {
     "samples": "other answers to the question: a list of texts under 'samples' in the row's meta, or a model that "
     "draws them (--judge or --local-model)",
     "token_logprobs": "token log-probabilities: 'token_logprobs' in the row's meta (for each token a list of the "
-    "likeliest ones'), or --local-model hf:path-or-id",
+    "likeliest ones'), or --local-model hf:path-or-id or gguf:FILE",
 }
 
 

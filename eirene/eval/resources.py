@@ -42,8 +42,9 @@ class Resources:
     `judge_model`: a chat model, or its name (`provider:model`, reached at `base_url`; `hf:...`, `gguf:...`). `local`: a
     causal LM on this machine, or its name, `hf:path-or-id[+adapter]` or `gguf:FILE`. `classifiers_named`: causal LMs
     tuned to tell errors, one an error type. `detector_models`: those of published detectors
-    (`eirene.models.protocols`), `NAME=MODEL`, or a model alone for all without one of their own. `polls`: how often a
-    judge is asked about one answer (ChainPoll: 5).
+    (`eirene.models.protocols`), `NAME=MODEL`, or a model alone for all without one of their own. A judge that runs here
+    and the local model stand in for each other where one of them alone is named. `polls`: how often a judge is asked
+    about one answer (ChainPoll: 5).
     `samples`: how many other answers are drawn where the row brings none (SelfCheckGPT: 20). `own_encoder` None: the
     shipped one. `concurrency`: calls of the judge under way at most. `cache`: what the judge said before.
     `offline`: the judge will not be called, and so needs no key. `word_maps`: whether salience's scores keep their map
@@ -82,7 +83,8 @@ class Resources:
 
     def lacks(self, needs: frozenset[Need]) -> list[Need]:
         """Those of the needs that no case can bring and that are not here, sorted."""
-        here = {"judge": self.judge_model is not None, "local_model": self.local is not None}
+        here = dict.fromkeys(("judge", "local_model"), self.runs_here is not None)
+        here["judge"] |= self.judge_model is not None
         here |= {"classifier": bool(self.classifiers_named), "detector_model": bool(self.detector_models)}
         here |= {"calibration": self.calibration is not None}
         return sorted(need for need in needs & RESOURCE_NEEDS if not here[need])
@@ -96,11 +98,24 @@ class Resources:
 
     def idle(self, needs: frozenset[Need]) -> list[Need]:
         """Those of the models here that none of the needs asks for, sorted."""
+        named = RESOURCE_NEEDS - set(self.lacks(RESOURCE_NEEDS))
+        if self.judge_model is None or self.local is None:  # the one may stand in for the other
+            named -= {"local_model"} if self.local is None else {"judge"}
+            if needs & {"judge", "local_model"}:
+                needs |= {"judge", "local_model"}
         if needs & {"samples", "token_logprobs"}:  # which the judge or the local model brings
             needs |= {"judge", "local_model"}
         if "hub_model" in needs:
             needs |= {"detector_model"}
-        return sorted(RESOURCE_NEEDS - needs - set(self.lacks(RESOURCE_NEEDS)))
+        return sorted(named - needs)
+
+    @property
+    def runs_here(self) -> str | LocalModel | None:
+        """The model on this machine: the local one, else a judge named `hf:...` or `gguf:...`; None where none is."""
+        if self.local is not None:
+            return self.local
+        judge = self.judge_model
+        return judge if isinstance(judge, str) and judge.startswith(("hf:", "gguf:")) else None
 
     @cached_property
     def encoder(self) -> Encodes:
@@ -116,6 +131,8 @@ class Resources:
         """The judge. Raises `InputError` where none is named, or for a name that stands for nothing."""
         from eirene.models.chat import ChatModel
 
+        if self.judge_model is None and self.local is not None:
+            return self.local_chat
         if self.judge_model is None:
             raise InputError("no judge is named", field="judge")
         return (
@@ -159,45 +176,41 @@ class Resources:
         """
         from eirene.models.local.model import load_local
 
-        if self.local is None:
+        model = self.runs_here
+        if model is None:
             raise InputError("no local model is named", field="local-model")
-        if not isinstance(self.local, str):
-            return self.local
-        if self._is_gguf:
+        if not isinstance(model, str):
+            return model
+        if not model.startswith(("hf:", "gguf:")):
             raise InputError(
-                f"this detector reads a model's layers, which a GGUF file does not show, got {self.local!r}; name one "
-                "by hf:path-or-id (gptscore, pseudo-entropy and selfcheck take a GGUF file)",
-                field="local-model",
+                f"a local model is named hf:path-or-id[+adapter] or gguf:FILE, got {model!r}", field="local-model"
             )
-        if not self.local.startswith("hf:"):
-            raise InputError(
-                f"a local model is named hf:path-or-id[+adapter] or gguf:FILE, got {self.local!r}", field="local-model"
-            )
-        return load_local(self.local)
+        return load_local(model)
 
     @property
-    def _is_gguf(self) -> bool:
-        return isinstance(self.local, str) and self.local.startswith("gguf:")
+    def _gguf(self) -> str | None:
+        """The GGUF file that is the local model, as it is named."""
+        return self.runs_here if isinstance(self.runs_here, str) and self.runs_here.startswith("gguf:") else None
 
     @cached_property
     def local_chat(self) -> ChatModel:
         """The local model as one that replies. Raises what `local_model` raises, but for a GGUF file."""
         from eirene.models.resolve import ChatOptions, resolve_chat
 
-        if isinstance(self.local, str) and self._is_gguf:
-            return resolve_chat(self.local, options=ChatOptions(structured=self.structured))
+        if self._gguf is not None:
+            return resolve_chat(self._gguf, options=ChatOptions(structured=self.structured, cache=self.cache))
         model = self.local_model  # before the import below, which needs torch: this says which extra is missing
         from eirene.models.local.chat import chat_of
 
-        return chat_of(model)
+        return chat_of(model, structured=self.structured)
 
     @cached_property
     def token_scorer(self) -> TokenScorer:
         """The local model as what tells how likely each token of a text is. Raises what `local_chat` raises."""
-        if isinstance(self.local, str) and self._is_gguf:
+        if self._gguf is not None:
             from eirene.models.gguf.chat import GgufScorer
 
-            return GgufScorer(self.local)
+            return GgufScorer(self._gguf)
         model = self.local_model  # before the import below, which needs torch: this says which extra is missing
         from eirene.models.local.scoring import LocalScorer
 

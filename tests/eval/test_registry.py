@@ -8,7 +8,7 @@ from eirene.core.errors import InputError
 from eirene.core.grounding import ArgumentGroup, Grounding
 from eirene.core.records import parse_item
 from eirene.core.usage import Meter
-from eirene.eval.base import Case, case_of, unmet
+from eirene.eval.base import Case, Need, case_of, unmet
 from eirene.eval.detectors.samples import source_of
 from eirene.eval.registry import DETECTORS, build_detector, build_detectors, parse_names
 from eirene.eval.resources import Resources
@@ -77,9 +77,23 @@ def test_a_judge_is_named_as_a_chat_model_or_as_one_on_this_machine() -> None:
 
 
 def test_a_local_model_has_its_own_form_of_name() -> None:
-    for name, said in [("openai:gpt", "or gguf:FILE, got 'openai:gpt'"), ("gguf:a.gguf", "a GGUF file does not show")]:
+    for name, said in [
+        ("openai:gpt", "or gguf:FILE, got 'openai:gpt'"),
+        ("gguf:a.gguf", "takes no GGUF file, got 'gguf"),
+    ]:
         with pytest.raises(InputError, match=said):
             _ = Resources(local=name).local_model
+
+
+def test_one_model_on_this_machine_is_judge_and_local_model() -> None:
+    both = frozenset[Need]({"judge", "local_model"})
+    for named in ({"judge_model": "gguf:a.gguf"}, {"local": "gguf:a.gguf"}, {"judge_model": "hf:a"}):
+        resources = Resources(**named)  # type: ignore[arg-type]  # two of its names
+        assert resources.lacks(both) == []
+        assert [resources.idle(frozenset({need})) for need in both] == [[], []]
+        assert resources.idle(frozenset({"classifier"})) == ["judge" if "judge_model" in named else "local_model"]
+    assert Resources(judge_model="openai:a").lacks(both) == ["local_model"]
+    assert Resources(judge_model="gguf:a.gguf", local="hf:b").idle(frozenset({"judge"})) == ["local_model"]
 
 
 def test_a_detectors_own_model_goes_before_one_for_all() -> None:

@@ -19,7 +19,8 @@ from eirene.core.records import STATUSES, Item
 from eirene.core.usage import Meter, Usage
 from eirene.data.topics import parse_topic
 from eirene.eval.base import Case
-from eirene.eval.detectors.chainpoll import ChainPoll
+from eirene.eval.registry import build_detectors
+from eirene.eval.resources import Resources
 from eirene.feedback_model.base import FeedbackRequest
 from eirene.models.chat import ChatModel, Sampling
 from eirene.models.gguf.chat import GgufScorer
@@ -129,14 +130,18 @@ async def test_three_modes_are_compared(gguf_file: Path, tmp_path: Path) -> None
 
 
 @pytest.mark.slow
-async def test_chainpoll_reads_its_polls(gguf_file: Path) -> None:
+async def test_one_file_is_judge_and_local_model_of_every_detector(gguf_file: Path) -> None:
     given = Grounding("context", (ArgumentGroup("context", ("The lamp burns oil.",)),))
     case = Case("What does the lamp burn?", "It burns oil.", given)
-    meter = Meter()
-    scores = await ChainPoll(resolve_chat(named(gguf_file)), polls=3).score(case, meter=meter)
-    assert meter.total.calls == 1
-    assert scores.polls is not None
-    assert sum(poll.error is not None for poll in scores.polls.replies) >= 2
+    resources = Resources(judge_model=named(gguf_file), polls=3, samples=3)
+    names = ["chainpoll", "gptscore", "pseudo-entropy", "selfcheck-ngram"]
+    meters = [Meter() for _ in names]
+    built = zip(build_detectors(names, resources), meters, strict=True)
+    polled, *others = [await detector.score(case, meter=meter) for detector, meter in built]
+    assert [meter.total.calls for meter in meters] == [1, 1, 1, 1]
+    assert polled.polls is not None
+    assert sum(poll.error is not None for poll in polled.polls.replies) >= 2
+    assert all(isinstance(scores.hallucination, float) for scores in others)
 
 
 @pytest.mark.slow

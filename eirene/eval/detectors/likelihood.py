@@ -251,5 +251,5 @@ def _scores(values: list[float]) -> Scores:
 
 @detector("pseudo-entropy", needs=frozenset({"token_logprobs"}), about="the least sure token (ChainPoll, appendix A.4)")
 def _build_pseudo_entropy(resources: Resources) -> PseudoEntropy:
-    scorer = None if resources.local is None else resources.token_scorer
+    scorer = None if resources.runs_here is None else resources.token_scorer
     return PseudoEntropy(scorer, prompts=resources.prompts)

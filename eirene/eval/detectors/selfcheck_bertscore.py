@@ -208,7 +208,7 @@ def _build(resources: Resources) -> SelfCheckBertScore:
 
     # The local model is the encoder: other answers come from the rows or the judge.
     source = source_of(resources) if resources.judge_model is not None else SampleSource()
-    if isinstance(resources.local, str):
-        return SelfCheckBertScore(source, load_token_encoder(parse_spec(resources.local).model))
+    if isinstance(resources.runs_here, str):
+        return SelfCheckBertScore(source, load_token_encoder(parse_spec(resources.runs_here).model))
     model = resources.local_model
     return SelfCheckBertScore(source, TokenEncoder(model.model.base_model, model.tokenizer, name=model.name))

@@ -44,6 +44,12 @@ def parse_spec(spec: str, *, device: str | None = None, dtype: str | None = None
     base model that it names. `device` and `dtype` go before those in the text. Raises `InputError`.
     """
     text = spec.removeprefix(PREFIX)
+    if text.startswith("gguf:"):
+        raise InputError(
+            f"what reads a model's weights or layers takes no GGUF file, got {text!r}; name one by hf:path-or-id (a "
+            "GGUF file can be a backend, a judge, and the local model of gptscore, pseudo-entropy and selfcheck)",
+            field="backend",
+        )
     path, options = (text, {}) if Path(text).is_dir() else _split_options(text, spec)
     model, adapter = _split_adapter(path)
     if not model or adapter == "":
