@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import re
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
@@ -11,19 +12,29 @@ import pytest
 from eirene.data.topics import parse_topic
 from eirene.eval import registry
 from eirene.models.costs import read_prices
+from eirene.testing.loopback import LoopbackServer
 
 from .pages import ROOT, code_blocks, read_page, run_blocks, stated_output
 
 WITH_OUTPUT = [
-    "start", "guides/backends", "guides/people", "guides/costs", "guides/rag", "guides/verify", "concepts/gate",
+    "guides/backends", "guides/people", "guides/costs", "guides/rag", "guides/verify", "concepts/gate",
     "guides/chatbot", "guides/tracing", "guides/datasets", "guides/batch", "guides/corpus", "guides/compare",
     "concepts/judges", "concepts/replies", "guides/detector", "guides/ci",
 ]  # fmt: skip
 PRINTING = ["concepts/detectors", "evaluation/detectors", "concepts/hallucinations"]
 
 
+@pytest.fixture
+def openai_server(loopback: None, monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
+    """What a page's `ChatOpenAI` reaches: a server on this machine that says one side of the page's question."""
+    with LoopbackServer("Supporters say that zoos teach children about animals.") as server:
+        monkeypatch.setenv("OPENAI_BASE_URL", server.base_url)
+        monkeypatch.setenv("OPENAI_API_KEY", "none")
+        yield
+
+
 def test_every_page_runs_and_prints_what_it_says(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], openai_server: None
 ) -> None:
     """Those of `PRINTING` print something that they do not state."""
     monkeypatch.setattr(registry, "_declared", {**registry.DETECTORS})  # a page declares one more
