@@ -243,6 +243,52 @@ def remarks(data: Mapping[str, Any], aspect: str, which: int, where: str) -> lis
     return [(span, reason.strip()) for span, reason, target in told if target == f"answer{which}"]
 
 
+@dataclass(frozen=True, slots=True)
+class Verdict:
+    """What the expert said of an answer as a whole: preferred to the other, its references help, the question is sound.
+
+    `writer` is `human` or `model`; `category` the field (physics, law, ...), None where the row has none.
+    """
+
+    writer: str
+    category: str | None
+    preferred: bool
+    helpful: bool
+    question_is_sound: bool
+
+
+def verdict(data: Mapping[str, Any], which: int, where: str) -> Verdict | None:
+    """The verdict on answer `which`; None where the row has no `ans_preference`. Raises `InputError` for half of one.
+
+    An answer to whose references nothing was remarked has none that do not help.
+    """
+    preferred = data.get("ans_preference")
+    if not preferred:
+        return None
+    label = str(data.get(f"ans{which}_label"))
+    if preferred not in ("Answer 1", "Answer 2") or label not in _LABELS:
+        said = f"{preferred!r} and {label!r}"
+        raise InputError(
+            f"needs 'ans_preference' Answer 1 or Answer 2, 'ans{which}_label' {' or '.join(_LABELS)}; got {said}",
+            field="ans_preference", where=where,
+        )  # fmt: skip
+    targets, helps = (_listed(data.get(f"reference_example_{part}"), part, where) for part in ("label", "helpful"))
+    if len(targets) != len(helps):
+        raise InputError(
+            f"{len(targets)} references and {len(helps)} verdicts on them",
+            field="reference_example_helpful",
+            where=where,
+        )
+    own = [said for target, said in zip(targets, helps, strict=True) if target == f"answer{which}"]
+    return Verdict(
+        writer=_LABELS[label],
+        category=data.get("category"),
+        preferred=preferred == f"Answer {which}",
+        helpful="False" not in own,
+        question_is_sound=not _listed(data.get("ques_misconception_label"), "ques_misconception_label", where),
+    )
+
+
 def _notes(data: Mapping[str, Any], which: int, answer: str, where: str) -> list[dict[str, Any]]:
     """The remarks on what this answer lacks, by the sentence in which their text stands; others have no place.
 
@@ -264,16 +310,16 @@ def names_whole(span: str) -> bool:
 
 
 def _listed(cell: object, name: str, where: str) -> list[str]:
-    """A list of texts, written as Python writes it."""
+    """A list of texts (yes and no among them are `True` and `False`), written as Python writes it."""
     if not isinstance(cell, str) or not cell.strip():
         return []
     try:
         found = ast.literal_eval(cell.strip())
     except (ValueError, SyntaxError, RecursionError, MemoryError):
         found = None
-    if not isinstance(found, list) or not all(isinstance(text, str) for text in found):
+    if not isinstance(found, list) or not all(isinstance(text, str | bool) for text in found):
         raise InputError(f"the column {name!r} must be a list of texts, got {cell[:60]!r}", field=name, where=where)
-    return found
+    return [str(text) for text in found]
 
 
 def find_span(answer: str, text: str, *, at: int = 0) -> tuple[int, int] | None:

@@ -177,6 +177,12 @@ def _show_findings(report: Json, annotated: AnnotatedSet) -> None:
         pooled = report[level]["pooled"]
         rows.append(("pooled", ["", "", plain(pooled["precision"]), plain(pooled["recall"]), cell(pooled["f1"])]))
         print_table(("marked", "found", "P", "R", "F1 [95 %]"), rows, title=f"By {level}")
+    scores = report.get("answer_scores", {})
+    if scores:
+        from eirene.eval.metrics.findings import ASPECTS
+
+        aspects = [(aspect, [cell(part[aspect]) for part in scores.values()]) for aspect in ASPECTS]
+        print_table([*scores], aspects, title="The annotators' scores of the answers (EIR, section 3.3)")
 
 
 FeedbackData = Annotated[

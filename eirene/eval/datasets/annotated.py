@@ -18,7 +18,7 @@ from eirene.core.errors import InputError
 from eirene.core.findings.tags import parse_tagged
 from eirene.core.records import Item, parse_item
 from eirene.data import open_source
-from eirene.data.haluquestqa import find_span, names_whole, parse_tagged_answer, remarks
+from eirene.data.haluquestqa import Verdict, find_span, names_whole, parse_tagged_answer, remarks, verdict
 from eirene.data.json_rows import Row
 from eirene.eval.datasets.base import case_of as feedback_case
 from eirene.eval.datasets.base import with_own_ids
@@ -106,13 +106,15 @@ HALUQUESTQA = Taxonomy(
 class Annotated:
     """An item, the faults that were marked in its answer, and the question or source that rows may share (`cluster`).
 
-    What no finding covers was looked at and found right. `cut` is the set's own cut into sentences, where it has one.
+    What no finding covers was looked at and found right. `cut` is the set's own cut into sentences, where it has one;
+    `verdict` what was said of the answer as a whole.
     """
 
     item: Item
     findings: tuple[Finding, ...]
     cluster: str
     cut: tuple[Sentence, ...] | None = None
+    verdict: Verdict | None = None
 
     @property
     def sentences(self) -> tuple[Sentence, ...]:
@@ -263,7 +265,8 @@ def haluquestqa(data: dict[str, Any], row: Row) -> Said:
                     reasons.append("the marked text does not stand in the answer")
                 else:
                     found.append(finding(kind, *span, reason, length=len(answer)))
-        cases.append(Annotated(labelled.item, tuple(found), labelled.cluster))
+        said = verdict(data, which, row.where)
+        cases.append(Annotated(labelled.item, tuple(found), labelled.cluster, verdict=said))
     return cases, reasons
 
 

@@ -18,6 +18,7 @@ from typing import Any
 import numpy as np
 
 from eirene.core.critique import Finding
+from eirene.data.haluquestqa import Verdict
 from eirene.eval.datasets.annotated import Annotated, Taxonomy
 from eirene.eval.metrics.bootstrap import (
     Array,
@@ -25,6 +26,8 @@ from eirene.eval.metrics.bootstrap import (
     Resamples,
     cluster_sums,
     clusters_of,
+    means,
+    paired_differences,
     ratio,
 )
 from eirene.text.sentences import Sentence
@@ -65,6 +68,57 @@ def findings_report(
         for level in ("sentences", "characters"):  # [clusters, classes, 4]
             summed = cluster_sums(np.stack([getattr(one, level) for one in counts]), size, numbers)
             report[level] = _level(summed, taxonomy, resamples)
+    answers = answer_scores([f.case for f in found], taxonomy, resamples)
+    return report | ({"answer_scores": answers} if answers else {})
+
+
+ASPECTS = ("factuality", "relevance", "completeness", "references", "preference", "overall", "question")
+
+
+def answer_score(case: Annotated, verdict: Verdict, taxonomy: Taxonomy) -> tuple[float, ...]:
+    """HaluQuestQA's scores of an answer by `ASPECTS`, each in [0, 1], higher is better (EIR, section 3.3).
+
+    The first three: 1 - error sentences / sentences. References: 1 if none is called unhelpful; preference: 1 if
+    preferred. Overall is the mean of the five; the question's (1 without a misconception) is no part of it. The columns
+    that the authors published differ from their text: an answer without a reference has 0 where the other answer has
+    one, and a sentence that is marked twice counts twice.
+    """
+    solid = np.array([not c.isspace() for c in case.item.answer], bool)
+    gold = taxonomy.sorted(case.findings).values()
+    shares = [1 - float(_in_sentences(own, case.sentences, solid).mean()) for own in gold]
+    five = (*shares, float(verdict.helpful), float(verdict.preferred))
+    return (*five, sum(five) / len(five), float(verdict.question_is_sound))
+
+
+def answer_scores(cases: Sequence[Annotated], taxonomy: Taxonomy, resamples: Resamples) -> dict[str, Any]:
+    """The annotators' own scores by writer, the model's less the human's, and means by field; empty without verdicts.
+
+    `average` is the mean over the fields, as in EIR's table 1. Intervals are over questions.
+    """
+    judged = [(case, case.verdict) for case in cases if case.verdict is not None]
+    rows: dict[str, dict[str, list[tuple[float, ...]]]] = {}
+    fields = {case.cluster: verdict.category or "none" for case, verdict in judged}
+    for case, verdict in judged:
+        of_writer = rows.setdefault(verdict.writer, {})
+        of_writer.setdefault(case.cluster, []).append(answer_score(case, verdict, taxonomy))
+    table = {writer: {key: np.mean(own, axis=0) for key, own in of_one.items()} for writer, of_one in rows.items()}
+    report: dict[str, Any] = {}
+    for writer, scores in table.items():
+        found = resamples.estimate(len(scores), means(np.array([*scores.values()])))
+        by_field = {
+            name: np.mean([row for key, row in scores.items() if fields[key] == name], axis=0)
+            for name in sorted({fields[key] for key in scores})
+        }
+        by_field["average"] = np.mean([*by_field.values()], axis=0)
+        report[writer] = {
+            **{aspect: one.to_json() for aspect, one in zip(ASPECTS, found, strict=True)},
+            "fields": {name: dict(zip(ASPECTS, row.tolist(), strict=True)) for name, row in by_field.items()},
+        }
+    both = [key for key in table.get("model", {}) if key in table.get("human", {})]
+    if both:
+        model, human = (np.array([table[writer][key] for key in both]) for writer in ("model", "human"))
+        differences = paired_differences(model, human, both, resamples)
+        report["difference"] = {aspect: one.to_json() for aspect, one in zip(ASPECTS, differences, strict=True)}
     return report
 
 

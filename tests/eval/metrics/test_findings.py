@@ -9,9 +9,14 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from eirene.core.critique import Finding
+from eirene.core.errors import InputError
 from eirene.core.records import Item
-from eirene.eval.datasets.annotated import FAVA, Annotated
-from eirene.eval.metrics.findings import CaseFindings, count_case, findings_report
+from eirene.data.haluquestqa import Verdict, verdict
+from eirene.data.json_rows import Row
+from eirene.eval.datasets.annotated import FAVA, HALUQUESTQA, Annotated, haluquestqa
+from eirene.eval.metrics.bootstrap import Resamples
+from eirene.eval.metrics.findings import CaseFindings, answer_score, answer_scores, count_case, findings_report
+from tests.rows import each
 
 ANSWER = "Ann was born in Oslo. She sings well. He won a prize. It rained. The sun is hot."
 #         0                     22              38              54         64
@@ -118,3 +123,60 @@ def test_swapping_sides_swaps_alarms_and_misses(a: list[Finding], b: list[Findin
     one, other = count_case(case(*a), b, FAVA), count_case(case(*b), a, FAVA)
     assert (one.sentences[:, [0, 1, 2, 3]] == other.sentences[:, [0, 2, 1, 3]]).all()
     assert (one.characters[:, [0, 1, 2, 3]] == other.characters[:, [0, 2, 1, 3]]).all()
+
+
+PUBLISHED = {
+    "source_file": "f.txt", "question_text": "Who?", "ans1_text": ANSWER, "ans2_text": "It rained.",
+    "ans1_label": "human_answer", "ans2_label": "model_answer", "category": "law", "ans_preference": "Answer 2",
+    "factuality_span": "['born in Oslo', 'Ann']", "factuality_reason": "['a', 'b']",
+    "factuality_label": "['answer1', 'answer1']", "incomplete_ans_span": "['sings well. He', 'ANSWER2:']",
+    "incomplete_ans_reason": "['c', 'd']", "incomplete_ans_label": "['answer1', 'answer2']",
+    "reference_example_label": "['answer1', 'answer1']", "reference_example_helpful": "[True, False]",
+    "ques_misconception_label": "",
+}  # fmt: skip
+
+
+def test_haluquestqas_answer_score_is_the_papers_formula() -> None:
+    """EIR, section 3.3: of five sentences one is false (marked twice), two are incomplete; a reference does not help.
+
+    1 - 1/5, 1, 1 - 2/5, 0 and 0: the mean is 0.48. The other answer lacks something as a whole: 1, 1, 0, 1, 1.
+    """
+    cases, _ = haluquestqa(PUBLISHED, Row("line 1", PUBLISHED))
+    scores = [answer_score(one, one.verdict, HALUQUESTQA) for one in cases if one.verdict is not None]
+    assert scores == [pytest.approx((0.8, 1, 0.6, 0, 0, 0.48, 1)), pytest.approx((1, 1, 0, 1, 1, 0.8, 1))]
+    report = findings_report([CaseFindings(one, ()) for one in cases], HALUQUESTQA, draws=50)["answer_scores"]
+    assert report["difference"]["overall"]["value"] == pytest.approx(0.32)
+    assert report["human"]["fields"]["law"]["completeness"] == pytest.approx(0.6)
+
+
+def test_the_mean_over_fields_is_the_average_of_the_papers_table() -> None:
+    """EIR, table 1: 67 to 91 % of the model's answers are preferred, 80.71 % on average over the seven fields."""
+    preferred = {
+        "physics": 67,
+        "chemistry": 78,
+        "biology": 75,
+        "technology": 84,
+        "economics": 86,
+        "history": 91,
+        "law": 84,
+    }
+    cases = [
+        Annotated(Item(question=name, answer="So."), (), f"{name} {n}", verdict=Verdict(writer, name, said, True, True))
+        for name, share in preferred.items()
+        for n in range(100)
+        for writer, said in (("human", n >= share), ("model", n < share))
+    ]
+    found = answer_scores(cases, HALUQUESTQA, Resamples(draws=10))
+    assert round(100 * found["model"]["fields"]["average"]["preference"], 2) == 80.71
+    assert round(100 * found["human"]["fields"]["average"]["preference"], 2) == 19.29
+
+
+@each("change, message", [
+    ({"ans_preference": "Answer 3"}, "line 1: needs 'ans_preference' Answer 1 or Answer 2"),
+    ({"ans1_label": "x"}, "'ans1_label' human_answer or model_answer; got 'Answer 2' and 'x'"),
+    ({"reference_example_helpful": "[True]"}, "2 references and 1 verdicts on them"),
+])  # fmt: skip
+def test_half_a_verdict_is_refused(change: dict[str, str], message: str) -> None:
+    with pytest.raises(InputError, match=message):
+        verdict({**PUBLISHED, **change}, 1, "line 1")
+    assert verdict({"question_text": "Who?"}, 1, "line 1") is None
