@@ -15,7 +15,7 @@ import hashlib
 import os
 import re
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from importlib import resources
 from pathlib import Path
 from typing import Literal
@@ -31,6 +31,11 @@ _PLACEHOLDER = re.compile(r"\{\{\s*(\w+)\s*\}\}")
 _BRACES = re.compile(r"\{\{[^{}\n]*\}\}")
 _FIXED = re.compile(r"synth_\w+|trained_\w+|npov_response|hallucination_tuned|answer_question")
 """What makes data and NPOV responses, and what models are tuned in: own prompts have no part in these."""
+SPARED = frozenset(
+    {"drop", "fault", "first", "instruction", "kinds", "last", "mark", "n", "question", "rejected", "why"}
+)
+"""Fields that an own prompt may leave out, and a rewriter's also `given`. What is judged or rewritten, and what it is
+held against, stays: without it any reply would be a guess."""
 _HOME = resources.files("eirene.prompts")
 
 
@@ -44,12 +49,14 @@ class Message:
 
 @dataclass(frozen=True, slots=True)
 class Prompt:
-    """A loaded prompt. `digest` is 8 hex digits of the file's SHA-256 and goes into the run's signature."""
+    """A loaded prompt. `digest` is 8 hex digits of the file's SHA-256 and goes into the run's signature. `left_out`:
+    fields of the shipped prompt that an own one does without."""
 
     name: str
     system: str
     user: str
     digest: str
+    left_out: frozenset[str] = frozenset()
 
     @property
     def placeholders(self) -> frozenset[str]:
@@ -58,7 +65,8 @@ class Prompt:
 
     def fill(self, values: Mapping[str, str]) -> tuple[Message, ...]:
         """The messages, placeholders replaced. Raises `PromptError` that lists every missing and unused name."""
-        missing, unused = sorted(self.placeholders - set(values)), sorted(set(values) - self.placeholders)
+        missing = sorted(self.placeholders - set(values))
+        unused = sorted(set(values) - self.placeholders - self.left_out)
         problems = [
             f"{what}: {', '.join(names)}" for what, names in (("missing", missing), ("unused", unused)) if names
         ]
@@ -157,7 +165,7 @@ def prompt_set(given: PromptSet | str | os.PathLike[str] | None) -> PromptSet:
 
 
 def read_prompts(folder: str | os.PathLike[str]) -> PromptSet:
-    """The prompts of a folder: one or more files that are named as shipped ones and have exactly their fields.
+    """The prompts of a folder: one or more files that are named as shipped ones, with their fields but for `SPARED`.
 
     Raises `InputError` that names the file: for an unknown name (with the nearest one), for a field that is missing
     or unknown, for sections out of order, and for a file that is no regular one, cannot be read, is empty, too long, no
@@ -194,8 +202,9 @@ def _read(file: Path) -> Prompt:
         prompt = parse_prompt(name, text)
     except PromptError as error:
         raise InputError(str(error), where=where) from None
-    _check_fields(prompt, load_prompt(name).placeholders, where)
-    return prompt
+    wanted = load_prompt(name).placeholders
+    _check_fields(prompt, wanted, where)
+    return replace(prompt, left_out=wanted - prompt.placeholders)
 
 
 def _unknown(name: str) -> str:
@@ -228,16 +237,19 @@ def _text(file: Path) -> str:
 
 
 def _check_fields(prompt: Prompt, wanted: frozenset[str], where: str) -> None:
-    """Raises `InputError` where a field of the shipped prompt is missing, or one stands there that nothing fills."""
+    """Raises `InputError` where a field that is needed is missing, or one stands there that nothing fills."""
     braced = {match.group() for text in (prompt.system, prompt.user) for match in _BRACES.finditer(text)}
     unknown = {_shown(name) for name in prompt.placeholders - wanted}
     unknown |= {text for text in braced if not _PLACEHOLDER.fullmatch(text)}
-    missing = {_shown(name) for name in wanted - prompt.placeholders}
+    spared = SPARED | {"given"} if prompt.name.startswith("refine_") else SPARED
+    needed = wanted - spared or wanted  # some have no other field than their question
+    missing = {_shown(name) for name in needed - prompt.placeholders}
     named = (("missing", missing), ("unknown", unknown))
     found = [f"{what}: {', '.join(sorted(names))}" for what, names in named if names]
     if found:
-        fields = ", ".join(map(_shown, sorted(wanted)))
-        raise InputError(f"{'; '.join(found)}; its fields are {fields}, each at least once", where=where)
+        fields, spared = (", ".join(map(_shown, sorted(names))) for names in (wanted, wanted - needed))
+        may = f", of which {spared} may be left out" if spared else ""
+        raise InputError(f"{'; '.join(found)}; its fields are {fields}{may}", where=where)
 
 
 def _shown(name: str) -> str:

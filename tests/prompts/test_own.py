@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 import eirene
-from eirene.core.errors import InputError
+from eirene.core.errors import InputError, PromptError
 from eirene.prompts import SHIPPED, PromptSet, load_prompt, prompt_set, read_prompts
 from eirene.prompts.loader import MAX_CHARACTERS, replaceable_names, shipped_names, shipped_text
 
@@ -30,6 +30,16 @@ def test_own_prompts_stand_in_for_those_of_their_name_alone(tmp_path: Path) -> N
     assert found.load("feedback") is load_prompt("feedback")
     assert found.load("refine_improve").digest != load_prompt("refine_improve").digest
     assert load_prompt("refine_improve").system  # and the shipped one is as it was
+
+
+def test_a_prompt_names_only_the_fields_that_it_needs(tmp_path: Path) -> None:
+    """As the papers' own prompts do: the refiner of EIR's listing 5 is told of question, answer and reasons alone."""
+    text = "# about\nOurs.\n\n# user\n{{question}}\n{{answer}}\nNot complete because:\n{{faults}}\n"
+    prompt = read_prompts(folder(tmp_path, refine_fine_grained=text)).load("refine_fine_grained")
+    values = {name: name.upper() for name in load_prompt("refine_fine_grained").placeholders}
+    assert prompt.fill(values)[-1].content == "QUESTION\nANSWER\nNot complete because:\nFAULTS"
+    with pytest.raises(PromptError, match="unused: tone"):
+        prompt.fill({**values, "tone": ""})
 
 
 def test_the_shipped_prompts_read_from_a_folder_are_the_shipped_prompts(tmp_path: Path) -> None:
@@ -59,7 +69,17 @@ def test_windows_line_ends_and_a_byte_order_mark_change_nothing(tmp_path: Path) 
         ("notes", OWN, "`eirene prompts` lists the names"),
         ("synth_genre", OWN, "makes data and is not to be replaced"),
         ("refine_improve", OWN.replace("{{answer}}", ""), "missing: {{answer}}; its fields are {{answer}}, {{given}}"),
-        ("refine_improve", OWN + "{{tone}}", "unknown: {{tone}};"),
+        (
+            "refine_improve",
+            OWN + "{{tone}}",
+            "unknown: {{tone}}; its fields are {{answer}}, {{given}}, {{mark}}, {{ques",
+        ),
+        (
+            "chainpoll_correctness",
+            OWN[:22] + "Ask.",
+            "missing: {{material}}; its fields are {{mark}}, {{material}}, of",
+        ),
+        ("sample_answer", OWN[:22] + "Ask.", "missing: {{question}}; its fields are {{question}}"),
         ("refine_improve", OWN + "{{the tone}}", "unknown: {{the tone}};"),
         ("refine_improve", OWN.replace("{{answer}}", "{{anwser}}"), "missing: {{answer}}; unknown: {{anwser}}"),
         ("refine_improve", OWN + "\x00", "contains a NUL character"),
