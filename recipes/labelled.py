@@ -10,12 +10,9 @@ from collections.abc import Iterator, Mapping
 from typing import Any
 
 from eirene.core.records import parse_item
-from eirene.data.haluquestqa import find_span
 from eirene.data.json_rows import Row
-from eirene.eval.datasets import FORMS, Labelled, LabelledSet, Mark, published, read_labelled
+from eirene.eval.datasets import FORMS, Labelled, LabelledSet, published, read_labelled
 from eirene.eval.datasets.labelled import Form
-
-_SIDES = ("pro", "con")
 
 
 def expertqa(data: dict[str, Any], row: Row) -> list[Labelled]:
@@ -44,61 +41,6 @@ def halueval(data: dict[str, Any], row: Row) -> Labelled:
     faulty = {"yes": True, "no": False}[data["hallucination"]]
     marks = published.placed(item.answer, data["spans"], faulty=faulty)
     return Labelled(item, cluster=item.question, hallucination=faulty, marks=marks)
-
-
-def npov(data: dict[str, Any], row: Row) -> Labelled | str:
-    """An answer of `cases_*` or `mixed_*`, whose errors are known by how it was made.
-
-    Answers with an argument on the wrong side have neither error by definition and are left out. Introductions and
-    fillers claim nothing and are not judged. An error-free answer is the other class of every error type.
-    """
-    if data["error_type"] == "wrong_side":
-        return "an argument stands on the wrong side: neither error by definition"
-    given = {side: data[f"{side}_arguments"] for side in _SIDES}
-    item = parse_item(
-        {
-            "id": str(data["id"]),
-            "question": data["query"],
-            "answer": data["response"],
-            "perspectives": [
-                {"name": side, "arguments": [a["text"] for a in arguments]}
-                for side, arguments in given.items()
-                if arguments
-            ],
-        },
-        where=row.where,
-    )
-    lacking = set(data["missing_argument_ids"])
-    return Labelled(
-        item,
-        cluster=str(data["claim_id"]),
-        hallucination=bool(data["has_hallucination"]),
-        coverage=bool(data["has_coverage_error"]),
-        marks=tuple(_marks(data["response"], data["sentences"])),
-        missing={
-            (side, n): argument["id"] in lacking
-            for side, arguments in given.items()
-            for n, argument in enumerate(arguments, start=1)
-        },
-    )
-
-
-def _marks(response: str, sentences: list[dict[str, Any]]) -> Iterator[Mark]:
-    """The parts of the sentences; a sentence without a list of parts is one, unless it is an introduction."""
-    at = 0
-    for sentence in sentences:
-        start, end = find_span(response, sentence["text"], at=at) or (at, at)
-        parts = sentence.get("parts")
-        if parts is None:
-            parts = [] if sentence["kind"] == "intro" else [sentence]
-        inside = start
-        for part in parts:
-            span = find_span(response[:end], part["text"].rstrip(". "), at=inside)
-            # A part whose wording changed when it was joined to others: it is in the rest of its sentence.
-            a, b = span or (inside, end)
-            yield Mark(a, b, part["kind"].startswith("unsupported"))
-            inside = b
-        at = end
 
 
 def equivalence(data: dict[str, Any], row: Row, *, name: str = "") -> Labelled:
@@ -144,7 +86,6 @@ def haluquestqa(data: dict[str, Any], row: Row) -> Iterator[Labelled]:
 
 
 OURS: tuple[Form, ...] = (
-    Form("NPOV answers", "query,response,pro_arguments,con_arguments,error_type", npov),
     Form("NPOV equivalence", "claim_id,argument,other,equivalent", equivalence),
     Form("ArgKP-2021", "key_point,argument,label,topic", key_points),
     Form("ExpertQA", "question,answer,claims,system", expertqa),

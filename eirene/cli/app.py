@@ -17,6 +17,7 @@ from eirene.cli import calibrate, check, compare, npov, prompts, refine, report,
 from eirene.cli.batch import app as batch
 from eirene.cli.evaluate import critiques, detectors
 from eirene.cli.flags import Command
+from eirene.cli.papers import papers
 from eirene.cli.terminal import configure_streams, log_to_stderr, output, say
 from eirene.core.errors import AuthError, EireneError, InputError, MissingExtraError
 from eirene.core.logs import get_logger
@@ -31,7 +32,7 @@ app = typer.Typer(
 )
 for _command in (
     refine.refine, verify.verify, score.score, check.check, compare.compare, npov.npov, report.report, serve.serve,
-    prompts.prompts,
+    prompts.prompts, papers,
 ):  # fmt: skip
     app.command(_command.__name__)(_command)
 app.add_typer(batch.app, name="batch")

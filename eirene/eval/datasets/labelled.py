@@ -134,6 +134,7 @@ FORMS: tuple[Form, ...] = (
     Form("HaluQuestQA answers", "question_text,ans1_text,ans2_text,factuality_span", published.haluquestqa),
     Form("HaluQuestQA sentences", "question,sentences;instruction,input,output", published.haluquestqa_sentences),
     Form("Eirene rows with labels", "question,answer,meta", own, meta="labels"),
+    Form("NPOV answers", "query,response,pro_arguments,con_arguments,error_type", published.npov),
     Form("Synthetic NPOV answers", "question,answer,meta", published.synthetic, meta=_SYNTHETIC),
 )
 """In the order in which they are tried: the first whose keys a row has."""

@@ -16,6 +16,7 @@ from eirene.data.json_rows import Row
 from eirene.data.published import ASKS_TEXT, READERS
 from eirene.eval.datasets.base import Labelled, Mark, marked_faults, parse_feedback_case
 
+_SIDES = ("pro", "con")
 _OTHER_PREDICTIONS = ("prediction 2", "prediction 3", "prediction 4")
 _UNFAITHFUL = ("Unverifiable", "Wrong-Grounding")
 _WRONG = {"accurate": 0.0, "minor_inaccurate": 0.5, "major_inaccurate": 1.0}
@@ -224,3 +225,58 @@ def synthetic(data: dict[str, Any], row: Row) -> Labelled | str:
         marks=tuple(marks),
         missing={place: bool(a["missing"]) for place, a in zip(places, meta["arguments"], strict=True)},
     )
+
+
+def npov(data: dict[str, Any], row: Row) -> Labelled | str:
+    """An answer of `cases_*` or `mixed_*`, whose errors are known by how it was made.
+
+    Answers with an argument on the wrong side have neither error by definition and are left out. Introductions and
+    fillers claim nothing and are not judged. An error-free answer is the other class of every error type.
+    """
+    if data["error_type"] == "wrong_side":
+        return "an argument stands on the wrong side: neither error by definition"
+    given = {side: data[f"{side}_arguments"] for side in _SIDES}
+    item = parse_item(
+        {
+            "id": str(data["id"]),
+            "question": data["query"],
+            "answer": data["response"],
+            "perspectives": [
+                {"name": side, "arguments": [a["text"] for a in arguments]}
+                for side, arguments in given.items()
+                if arguments
+            ],
+        },
+        where=row.where,
+    )
+    lacking = set(data["missing_argument_ids"])
+    return Labelled(
+        item,
+        cluster=str(data["claim_id"]),
+        hallucination=bool(data["has_hallucination"]),
+        coverage=bool(data["has_coverage_error"]),
+        marks=tuple(_marks(data["response"], data["sentences"])),
+        missing={
+            (side, n): argument["id"] in lacking
+            for side, arguments in given.items()
+            for n, argument in enumerate(arguments, start=1)
+        },
+    )
+
+
+def _marks(response: str, sentences: list[dict[str, Any]]) -> Iterator[Mark]:
+    """The parts of the sentences; a sentence without a list of parts is one, unless it is an introduction."""
+    at = 0
+    for sentence in sentences:
+        start, end = hqa.find_span(response, sentence["text"], at=at) or (at, at)
+        parts = sentence.get("parts")
+        if parts is None:
+            parts = [] if sentence["kind"] == "intro" else [sentence]
+        inside = start
+        for part in parts:
+            span = hqa.find_span(response[:end], part["text"].rstrip(". "), at=inside)
+            # A part whose wording changed when it was joined to others: it is in the rest of its sentence.
+            a, b = span or (inside, end)
+            yield Mark(a, b, part["kind"].startswith("unsupported"))
+            inside = b
+        at = end
