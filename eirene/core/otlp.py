@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import logging
 import os
-import re
 import threading
 from collections.abc import Callable
 from contextlib import AbstractContextManager, nullcontext
@@ -52,7 +51,10 @@ class SpanExport:
         named = os.environ.get("OTEL_SERVICE_NAME") or "service.name=" in os.environ.get("OTEL_RESOURCE_ATTRIBUTES", "")
         resource = Resource.create({} if named else {"service.name": "eirene"})
         self.provider: TracerProvider = TracerProvider(resource=resource, shutdown_on_exit=False)
-        exporter = OTLPSpanExporter(session=_one_attempt(self._lost))
+        try:
+            exporter = OTLPSpanExporter(session=_one_attempt(self._lost))
+        except ValueError as error:
+            raise InputError(f"an OTEL_EXPORTER_OTLP_* variable cannot be used: {error}", field="trace") from None
         self.provider.add_span_processor(BatchSpanProcessor(exporter))
 
     def flush(self) -> None:
@@ -112,8 +114,7 @@ def _one_attempt(lost: Callable[[str], object]) -> requests.Session:
         def request(self, *values: Any, **options: Any) -> requests.Response:
             try:
                 reply = super().request(*values, **{**options, "allow_redirects": False})
-                more = ", a redirect, which is not followed" if 300 <= reply.status_code < 400 else ""
-                why = "" if 200 <= reply.status_code < 300 else f"HTTP {reply.status_code}{more}"
+                why = "" if 200 <= reply.status_code < 300 else f"HTTP {reply.status_code}"
             except (OSError, ValueError) as error:  # the kind of fault alone: its message may show a key
                 why = type(error).__name__
             if why:
@@ -141,14 +142,15 @@ def _variable(name: str) -> tuple[str, str]:
 
 
 def _check_variables() -> None:
-    """Raises `InputError` for a variable that cannot be read, and does not show one that may hold a key."""
+    """Raises `InputError` for another exporter or protocol, and for an address that is none: it may hold a key."""
     if os.environ.get("OTEL_TRACES_EXPORTER", "").strip() not in ("", "otlp"):
         raise InputError("OTEL_TRACES_EXPORTER must be otlp or not set", field="trace")
-    for setting, (wanted, fits) in _WANTED.items():
-        name, value = _variable(setting)
-        if value and not fits(value):
-            got = "" if setting in ("ENDPOINT", "HEADERS") else f", got {value!r}"
-            raise InputError(f"{name} must be {wanted} or not set{got}", field="trace")
+    name, protocol = _variable("PROTOCOL")
+    if protocol not in ("", "http/protobuf"):
+        raise InputError(f"{name} must be http/protobuf or not set, got {protocol!r}", field="trace")
+    name, address = _variable("ENDPOINT")
+    if address and not _is_address(address):
+        raise InputError(f"{name} must be an address such as http://HOST:4318 or not set", field="trace")
 
 
 def _is_address(text: str) -> bool:
@@ -157,21 +159,3 @@ def _is_address(text: str) -> bool:
         return parts.scheme in ("http", "https") and bool(parts.hostname) and parts.port != 0
     except ValueError:  # of half a bracket, or a port that is no number
         return False
-
-
-def _are_headers(text: str) -> bool:
-    from opentelemetry.util.re import parse_env_headers
-
-    return all(parse_env_headers(part, liberal=True) for part in text.split(",") if part.strip())
-
-
-_WANTED: dict[str, tuple[str, Callable[[str], object]]] = {
-    "PROTOCOL": ("http/protobuf", re.compile("http/protobuf").fullmatch),
-    "COMPRESSION": ("gzip, deflate, none", re.compile("gzip|deflate|none").fullmatch),
-    "TIMEOUT": ("a number of seconds above 0", re.compile(r"(?=.*[1-9])\d+(\.\d+)?").fullmatch),
-    "ENDPOINT": ("an address such as http://HOST:4318", _is_address),
-    "HEADERS": ("NAME=VALUE,NAME=VALUE with values as in URLs (%20 for a space)", _are_headers),
-    "CERTIFICATE": ("the path of a file", os.path.isfile),
-    "CLIENT_CERTIFICATE": ("the path of a file", os.path.isfile),
-    "CLIENT_KEY": ("the path of a file", os.path.isfile),
-}

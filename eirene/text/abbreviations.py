@@ -10,41 +10,11 @@ import re
 from types import MappingProxyType
 from unicodedata import normalize
 
-_SHARED_LIST = """
-    adr adv afd ang approx aprox arch arq asist aufl avd avda avv bijv bijz bl.a borgm ca cad cav cca cnel cía d-na
-    d.h d.w.z dipl dna doc dott dott.ssa doç dpto env esim evt evtl excl excmo exkl exma exmo f.eks fam ford geb geom
-    gral gör hrsg ifj incl ing inkl inż judr lic m.in maks mej mevr mlle mme mmes mons mudr napr např nro núm núms o.a
-    o.m p.ej p.zza pagg prof prof.ssa profa profs pza pág págs rag resp rva rvdo serg sig.na sig.ra sigg sog sra sras
-    srta szerk t.ex tel teol toht u.a ul vedr yrd z.b zob zzgl özv öğr αρ κα καθ κος οδ адм акад буд бул доц инж наб
-    напр ок пер просп проф тел ул
-"""
-_NUMBERED_LIST = """
-    abb abr abs adr afb afl ago alin anm anx ap app apr apt art artt aug avr bil buc cap caps chap coll dec dez dic
-    déc ed edif eds et fasc feb febbr febr fig figs godz hfdst int jan janv jud kap kat kol kuv lib liite lit livr min
-    márc no nos nov num obr oct ods odst okt ott pag par pos poz poł rozdz rys sec sect sep sept séc seç tab tabl taul
-    tav tit tom ust vol vols výd şek εικ κεφ σελ авг апр вып дек ек илл корп мин ном нояб окт оф разд рис сент табл февр
-    эт янв
-"""
-_LISTS = {
-    "de": "abt anm bes betr fa gest jun mill mio sen",
-    "no": "ca mill",
-    "sv": "ca milj förf",
-    "cs": "nám",
-    "sk": "nám",
-    "fi": "dos ent hra huom klo nro os puh tri",
-    "pl": "al hab kol ok os por pow woj",
-    "tr": "alb apt av bul mah no sok ör örn",
-    "hu": "id ill kb kol max u ún vö",
-    "es": "av dra ed ee ej inc sta sto",
-    "it": "col egr es gen gent on sen sig spett",
-    "pt": "av cel dep dra eng ex gen min pe rev sta sto",
-    "nl": "burg geb ir maj",
-    "fr": "av boul ex me éd",
-    "ro": "av ex jud sos",
-}
-_SHARED = frozenset(_SHARED_LIST.split())
-_BEFORE_NUMBER = frozenset(_NUMBERED_LIST.split())
-ABBREVIATIONS = MappingProxyType({code: frozenset(words.split()) for code, words in _LISTS.items()})
+from eirene.text.words import word_set, word_sets
+
+_SHARED = word_set("abbreviations shared")
+_BEFORE_NUMBER = word_set("abbreviations before a number")
+ABBREVIATIONS = MappingProxyType(word_sets("abbreviations in "))
 """Abbreviations that are words of other languages, by their language's code, lower case, without the full stop."""
 
 # Where nouns and names have capitals too, it takes one of these before a number for an ordinal.

@@ -23,6 +23,7 @@ from eirene.text.english import (
 from eirene.text.form import is_form
 from eirene.text.remembered import remembered
 from eirene.text.sentences import Sentence
+from eirene.text.words import listed_words, word_set
 
 MIN_CLAUSE_WORDS = 3
 """Least words of a clause."""
@@ -39,11 +40,8 @@ _STRONG = re.compile(
 _WEAK = re.compile(r"(?:,|(?<!\s)\s++[-–—]{1,3}|(?<!\s))\s++(?:and|but|while|yet)\s++", re.IGNORECASE)
 
 # A statement that opens with one of these refers back to the one before: neither could be judged alone.
-_BACKWARD_WORDS = """
-    so thus then therefore thereby hence consequently this that these those they he she him them some others neither
-"""
 _OBJECT_WORDS = "a an the their its his her our your my it them these those this that to for"
-_LEANS_BACK = frozenset(_BACKWARD_WORDS.split())
+_LEANS_BACK = word_set("clauses backward words")
 _INNER = SUBORDINATORS - {"if"}
 _OBJECTS = frozenset(_OBJECT_WORDS.split())
 _ADVERBS = frozenset(["also", "even", "still", "often", "yet", "too", "not"])
@@ -156,21 +154,8 @@ def _starts_statement(words: list[str]) -> bool:
 _LIST_MARKER = re.compile(r"(?:(?:[-*+•‣▪–—]|\(?(?:\d{1,3}|[A-Za-z])[.)]|#{1,6}|>++)\s++)*")
 
 # Verbs of saying: base forms, to which endings are added below, and irregular forms.
-_SAYING_WORDS = """
-    add advance allege answer argue assert believe caution claim complain concede conclude contend counter declare
-    emphasise emphasize explain fear feel find hold insist maintain mention note object observe posit propose
-    protest reason rejoin remark remind report respond retort say show state stress submit suggest think underline
-    urge warn write said held thought felt found wrote written shown reply replies replied worry worries worried
-    admit admits admitted
-"""
-_SAYING = rf"(?:(?:{'|'.join(_SAYING_WORDS.split())})(?:e?s|e?d|ing)?|point(?:s|ed|ing)?\s++out)"
-_NOUN_WORDS = """
-    advantage answer argument assertion belief benefit case claim concern complaint consideration contention
-    criticism danger disadvantage downside drawback fact fear idea issue justification objection opinion perspective
-    point position problem proposition question reason rebuttal reply response risk side thought truth upside view
-    viewpoint worry
-"""
-_NOUN = rf"(?:{'|'.join(_NOUN_WORDS.split())})s?"
+_SAYING = rf"(?:(?:{'|'.join(listed_words('clauses saying words'))})(?:e?s|e?d|ing)?|point(?:s|ed|ing)?\s++out)"
+_NOUN = rf"(?:{'|'.join(listed_words('clauses noun words'))})s?"
 _PEOPLE = (
     "advocates|critics|defenders|many|opponents|others|people|proponents|sceptics|skeptics|some|supporters|they|those"
 )

@@ -10,6 +10,8 @@ import re
 from collections.abc import Iterable, Sequence
 from itertools import pairwise
 
+from eirene.text.words import word_set, words_in
+
 _NAMES = {
     "for": """pro pros for favour favor support supporter supporters supporting supportive proponent proponents advocate
     advocates yes agree affirmative advantage advantages benefit benefits positive""",
@@ -19,49 +21,18 @@ _NAMES = {
 _SIDES = {name: side for side, names in _NAMES.items() for name in names.split()}
 
 
-def _words(text: str) -> frozenset[str]:
-    return frozenset(text.split())
-
-
-_FINITE = _words(
-    """is are was were am has have had does do did can cannot could will would shall should may might must isn't aren't
-    wasn't weren't hasn't haven't hadn't doesn't don't didn't can't couldn't won't wouldn't shouldn't"""
-)
+_FINITE = word_set("english finite")
 # Verbs that are hardly ever nouns: their plain and -s forms are the verb of a statement.
-_VERBS = _words(
-    """accept achieve add affect agree allow apply argue become begin believe belong bring cause come consider contain
-    contribute create damage decrease depend deserve destroy deter develop discourage discriminate divert dominate
-    eliminate enable encourage endanger enhance ensure eradicate erode exist expose fail fit follow foster fuel get
-    give go happen harm help hinder hurt ignore impose improve include increase infringe interfere keep know lack
-    lead learn leave let limit lose make mean need occur offer outweigh pay perform pose prevent produce prohibit
-    promote protect prove provide punish put reduce reinforce remain remove represent require restrict satisfy save
-    say seem send serve strengthen succeed suffer suppress take teach tend threaten treat undermine understand unite
-    violate want weaken work worsen"""
-)
-_NO_SUBJECT_BEFORE = _words("to who which that a an the of for in with by and or not his her its their our no")
-_QUESTION_WORDS = _words("why what how when where who which whose because no yes not so and but or")
-_LOWER = _words(
-    """a an the this that these those it its it's it’s he she they we you his her their our your my there if in on at
-    of for from with without by to as and but or so because while when where who what why how which not no any all
-    some many most more much less few fewer every each other another such only even too both either neither one two
-    three people children parents women men society societies government governments states students teachers
-    schools young old free private public social political economic religious corporal collective gun trade abortion
-    vaccines tablets newspapers being having using giving making raising affirmative freedom animals workers
-    citizens countries technology science education money taxes research money life death war peace land food water
-    air new good bad high higher low lower lack time everyone everybody nobody nothing something someone anyone"""
-)
-_DETERMINERS = _words(
-    """a an the this that these those it it's it’s he she they we you his her their our your my there if in on at of for
-    from no any"""
-)
+_VERBS = word_set("english verbs")
+_NO_SUBJECT_BEFORE = words_in("to who which that a an the of for in with by and or not his her its their our no")
+_QUESTION_WORDS = words_in("why what how when where who which whose because no yes not so and but or")
+_LOWER = word_set("english lower")
+_DETERMINERS = word_set("english determiners")
 _LOWER_ENDING = re.compile(r"(?:tions?|ments?|ness|ity|ities|able|ible|ful|less|ous|ives?|ships?|[a-z]{3}ing|ly)$")
-_NAMES_LIKE_WORDS = _words("beijing sterling boeing italy sicily facebook reading nothing chongqing")
+_NAMES_LIKE_WORDS = words_in("beijing sterling boeing italy sicily facebook reading nothing chongqing")
 _WORD = re.compile(r"[^\W_]+(?:['’-][^\W_]+)*")
 _TERMINAL = re.compile(r"[.!?…。！？؟۔।]['\"”’)\]»*_]*$")
-_ENGLISH = _words(
-    """the of and to in a is that it for are as with be on not this by have they from or which has can will an their
-    there at people who but its also more should would"""
-)
+_ENGLISH = word_set("english english")
 
 
 def side_of(name: str | None) -> str:
@@ -105,9 +76,9 @@ class Decapitalizer:
         if lower in _NAMES_LIKE_WORDS:
             return False
         forms = {lower, stem}
-        return bool(forms & _LOWER or _LOWER_ENDING.search(stem) or forms & self._words())
+        return bool(forms & _LOWER or _LOWER_ENDING.search(stem) or forms & self.words_in())
 
-    def _words(self) -> frozenset[str]:
+    def words_in(self) -> frozenset[str]:
         if self._seen is None:
             self._seen = frozenset(w for text in self._texts for w in _WORD.findall(text) if w[0].islower())
         return self._seen
@@ -150,58 +121,13 @@ def as_sentence(argument: str) -> str:
     return first + text[1:] if len(first) == 1 else text
 
 
-AUXILIARIES = _words("""
-    is are was were am has have had do does did can could will would shall should may might must cannot isn't aren't
-    wasn't weren't hasn't haven't hadn't don't doesn't didn't can't couldn't won't wouldn't shouldn't mustn't it's
-    that's there's they're we're you're they've we've they'll it'll we'll isnt arent dont doesnt didnt cant wont
-""")
+AUXILIARIES = word_set("english auxiliaries")
 # Verbs of statements about public questions; regular forms follow from the base form.
-_BASE_FORMS = _words("""
-    accept achieve act add address adopt affect affirm agree aid aim alleviate allow alter apply argue arise ask
-    assist assume attack attract avoid ban base bear become begin belong benefit bind block boost break breed bring
-    build burden buy call care carry cause challenge change choose cite cling close come commit compel compete
-    compromise concern condemn confer conflict confuse consider constitute consume contain continue contradict
-    contribute control correct corrupt cost count cover create cripple curb cut damage deal decide decline decrease
-    deepen defeat defend define degrade delay deliver demand demean demonstrate deny depend depict deprive deserve
-    destroy deter deteriorate determine develop devalue die differ diminish discourage discriminate disrupt distort
-    distract divert divide dominate draw drive earn ease educate eliminate embrace emerge employ empower enable
-    encourage end endanger enforce engage enhance enjoy ensure entail equal erode escape establish evolve exacerbate
-    exceed exclude exist expand expect experience explain exploit expose express extend face facilitate fail fall
-    favor favour fear feed feel fight fill find fit flourish focus follow force form foster free fuel fulfil fulfill
-    fund fuse gain generate get give go grant grow guarantee guide hamper handle happen harm hate have heighten help
-    highlight hinder hold honor honour hurt ignore impact impede imply impose improve incentivize incite include
-    increase indicate induce inflict influence inform infringe inspire intend interfere intrude invade invest
-    involve isolate judge justify keep kill know lack last lead learn leave legitimise legitimize let lie limit live
-    look lose lower maintain make manage matter mean mitigate motivate move need neglect obey object obtain occur
-    offer operate oppose oppress outweigh overcome overpower owe own participate pay perform permit perpetuate
-    persist place play point pollute pose possess present preserve prevent produce profit prohibit proliferate
-    promote protect prove provide provoke punish pursue push put raise reach read realise realize receive recognise
-    recognize reduce reflect refuse regulate reinforce reject rely remain remove render replace represent require
-    rescue resist resolve respect respond restrict result reveal reward rise risk rob run sacrifice safeguard
-    satisfy save see seek seem sell send separate serve set shape share show signal solve spark speak spend spread
-    stand start stay steal stem stifle stigmatise stigmatize stimulate stop strengthen strip struggle succeed suffer
-    suggest suit support suppress survive sustain take target teach tend think threaten thrive tie tolerate touch
-    train transform treat trigger trust turn undermine understand unite urge use violate vote want warrant waste
-    weaken win work worsen yield
-""")
-_IRREGULAR = _words("""
-    became began broke brought built came chose fell felt found gave got grew held kept knew led left lost made
-    meant met paid ran rose said saw showed sold sought spoke stood taught thought told took understood went won
-    wrote
-""")
-_NOT_BEFORE_A_VERB = _words("""
-    a an the this that these those my your his her its our their no some any every each such more most many few
-    several much of in on at by for from with to into onto about against between through under over without within
-    and or as than like via per mental physical other same own free new good bad high low
-""")
-_PRONOUNS = _words("""
-    i you we they it he she who people everyone anyone somebody nobody someone there this that which others children
-    men women
-""")
-SUBORDINATORS = _words("""
-    if when whenever because since although though unless until while whereas that which who whom whose where
-    wherever how what why whether before after so
-""")
+_BASE_FORMS = word_set("english base forms")
+_IRREGULAR = word_set("english irregular")
+_NOT_BEFORE_A_VERB = word_set("english not before a verb")
+_PRONOUNS = word_set("english pronouns")
+SUBORDINATORS = word_set("english subordinators")
 
 CONTRACTED_SUBJECTS = frozenset(["it's", "there's", "we're", "you're", "we've", "it'll", "we'll"])
 """Auxiliaries contracted with their subject."""

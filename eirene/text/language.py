@@ -21,6 +21,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from eirene.text.function_words import FUNCTION_WORDS, function_words_of, plain_words
+from eirene.text.words import listed_words, word_set
 
 if TYPE_CHECKING:
     from py3langid.langid import LanguageIdentifier
@@ -37,11 +38,7 @@ OTHER_SCRIPT = 0.5
 _READ = 10_000
 """Characters of a text that are read."""
 _FEWEST_IN_SCRIPT = 4
-_NO_SCRIPT_NAMES = """
-    MODIFIER SUPERSCRIPT SUBSCRIPT FEMININE MASCULINE MICRO FULLWIDTH MATHEMATICAL DOUBLE SCRIPT BLACK KELVIN ANGSTROM
-    OHM
-"""
-_NO_SCRIPT = frozenset(_NO_SCRIPT_NAMES.split())
+_NO_SCRIPT = word_set("languages no script")
 """First words in Unicode's names of letters without a script of their own, which count as Latin."""
 _CODE = re.compile(
     r"""(?P<fence>`{3,}|~{3,}).*?(?:(?P=fence)|\Z) | `[^`\n]{1,500}` | \$\$?[^$\n]{1,500}\$\$?
@@ -59,25 +56,8 @@ _ENGLISH = frozenset(_ENGLISH_WORDS.split())
 _ENGLISH_SHARE = 0.05
 
 _ENGLISH_TOO = frozenset(["en", "pcm", "sco", "zxx"])  # Nigerian Pidgin and Scots are close to it, zxx is no language
-_BY_SCRIPT = {
-    "CJK": "Chinese", "HIRAGANA": "Japanese", "KATAKANA": "Japanese", "HANGUL": "Korean", "THAI": "Thai",
-    "GREEK": "Greek", "HEBREW": "Hebrew", "ARMENIAN": "Armenian", "GEORGIAN": "Georgian", "KHMER": "Khmer",
-    "LAO": "Lao", "TAMIL": "Tamil", "TELUGU": "Telugu", "KANNADA": "Kannada", "MALAYALAM": "Malayalam",
-    "GUJARATI": "Gujarati", "GURMUKHI": "Punjabi", "SINHALA": "Sinhala", "TIBETAN": "Tibetan", "MYANMAR": "Burmese",
-}  # fmt: skip
-_NAMES = {
-    "af": "Afrikaans", "am": "Amharic", "ar": "Arabic", "az": "Azerbaijani", "be": "Belarusian", "bg": "Bulgarian",
-    "bn": "Bengali", "bs": "Bosnian", "ca": "Catalan", "cs": "Czech", "cy": "Welsh", "da": "Danish", "de": "German",
-    "el": "Greek", "eo": "Esperanto", "es": "Spanish", "et": "Estonian", "eu": "Basque", "fa": "Persian",
-    "fi": "Finnish", "fr": "French", "ga": "Irish", "gl": "Galician", "he": "Hebrew", "hi": "Hindi", "hr": "Croatian",
-    "hu": "Hungarian", "id": "Indonesian", "is": "Icelandic", "it": "Italian", "ja": "Japanese", "kk": "Kazakh",
-    "ko": "Korean", "la": "Latin", "lb": "Luxembourgish", "lt": "Lithuanian", "lv": "Latvian", "mk": "Macedonian",
-    "mn": "Mongolian", "mr": "Marathi", "ms": "Malay", "mt": "Maltese", "ne": "Nepali", "nl": "Dutch",
-    "nn": "Norwegian", "no": "Norwegian", "pl": "Polish", "ps": "Pashto", "pt": "Portuguese", "ro": "Romanian",
-    "ru": "Russian", "sk": "Slovak", "sl": "Slovenian", "so": "Somali", "sq": "Albanian", "sr": "Serbian",
-    "sv": "Swedish", "sw": "Swahili", "th": "Thai", "tl": "Tagalog", "tr": "Turkish", "uk": "Ukrainian", "ur": "Urdu",
-    "uz": "Uzbek", "vi": "Vietnamese", "yo": "Yoruba", "zh": "Chinese", "zu": "Zulu",
-}  # fmt: skip
+_BY_SCRIPT = dict(entry.split(":") for entry in listed_words("languages by script"))
+_NAMES = dict(entry.split(":") for entry in listed_words("languages by code"))
 
 _CODES = {name: code for code, name in _NAMES.items()}
 _LIKELY, _TIMES_ENGLISH = 0.2, 3.0

@@ -21,18 +21,53 @@ from eirene.text.unicode import is_unspaced
 if TYPE_CHECKING:
     from collections.abc import Callable
 
+
+def table_lines(name: str) -> list[str]:
+    """The lines of a table of words that ships beside the code, `tables/NAME.txt`."""
+    return (files("eirene.text") / "tables" / f"{name}.txt").read_text("utf-8").splitlines()
+
+
+@lru_cache(maxsize=2)
+def _lists(table: str) -> dict[str, list[str]]:
+    """The lines of a table by the name in brackets above them."""
+    found: dict[str, list[str]] = {}
+    lines: list[str] = []
+    for line in table_lines(table):
+        if line.startswith("["):
+            lines = found.setdefault(line.strip("[]"), [])
+        else:
+            lines.append(line)
+    return found
+
+
+def listed_words(name: str) -> list[str]:
+    """The words of a list of `tables/words.txt`, in order."""
+    return " ".join(_lists("words")[name]).split()
+
+
+def word_set(name: str) -> frozenset[str]:
+    """The same as a set."""
+    return frozenset(listed_words(name))
+
+
+def word_sets(beginning: str) -> dict[str, frozenset[str]]:
+    """All lists whose names begin so, by the rest of the name."""
+    return {name.removeprefix(beginning): word_set(name) for name in _lists("words") if name.startswith(beginning)}
+
+
+def listed_sentences(name: str) -> tuple[str, ...]:
+    """The lines of a list of `tables/sentences.txt`."""
+    return tuple(_lists("sentences")[name])
+
+
+def words_in(text: str) -> frozenset[str]:
+    """The words of a text, parted by white space."""
+    return frozenset(text.split())
+
+
 # NLTK's English stop words, as far as they match here: words are also split at apostrophes, so entries such as "don't"
 # never occur, and fragments ("don", "t", "ll") do. NLTK's lists of 179 and 198 entries agree in this part.
-_STOP_WORDS = """
-    a about above after again against ain all am an and any are aren as at be because been before being below
-    between both but by can couldn d did didn do does doesn doing don down during each few for from further had hadn
-    has hasn have haven having he her here hers herself him himself his how i if in into is isn it its itself just
-    ll m ma me mightn more most mustn my myself needn no nor not now o of off on once only or other our ours
-    ourselves out over own re s same shan she should shouldn so some such t than that the their theirs them
-    themselves then there these they this those through to too under until up ve very was wasn we were weren what
-    when where which while who whom why will with won wouldn y you your yours yourself yourselves
-"""
-STOP_WORDS = frozenset(_STOP_WORDS.split())
+STOP_WORDS = word_set("stop words")
 
 _CHUNK = re.compile(r"[^\s!-/:-@\[-`{-~]+")
 _JOINERS = "\u200c\u200d"  # stand inside words of Persian and of Indic scripts
@@ -163,8 +198,3 @@ def _apart(char: str) -> str:
     if kind == "M" or not is_unspaced(char):
         return char
     return f" {char}" if char < "\u3040" else f" {char} "  # kana and Han have no marks after composition
-
-
-def table_lines(name: str) -> list[str]:
-    """The lines of a table of words that ships beside the code, `tables/NAME.txt`."""
-    return (files("eirene.text") / "tables" / f"{name}.txt").read_text("utf-8").splitlines()

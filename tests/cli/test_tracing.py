@@ -195,7 +195,7 @@ def hanging_up() -> Iterator[tuple[int, list[int]]]:
 
 
 def test_a_collector_that_refuses_is_told_with_its_status(run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
-    for status, said in (401, "(HTTP 401)"), (503, "(HTTP 503)"), (307, "(HTTP 307, a redirect, which is not"):
+    for status, said in (401, "(HTTP 401)"), (503, "(HTTP 503)"), (307, "(HTTP 307)"):
         with Collector(status=status) as collector:
             monkeypatch.setenv("OTEL_EXPORTER_OTLP_ENDPOINT", collector.address)
             done = run("refine", UNIFORMS, "--json", "--trace", "spans")
@@ -211,20 +211,16 @@ def test_a_variable_that_cannot_be_read_is_named_and_no_key_is_shown(run: Run, m
         (f"{otlp}ENDPOINT", "localhost:4318/secret", "must be an address"),
         (f"{otlp}TRACES_ENDPOINT", "https://secret@:port/v1/traces", "must be an address"),
         (f"{otlp}ENDPOINT", "http://host:secret", "must be an address"),
-        (f"{otlp}HEADERS", "Authorization: Bearer secret", "must be NAME=VALUE"),
-        (f"{otlp}TRACES_HEADERS", "x-key=s\u00e9cret", "must be NAME=VALUE"),
         (f"{otlp}PROTOCOL", "grpc", "must be http/protobuf or not set, got 'grpc'"),
         (f"{otlp}TRACES_PROTOCOL", "http/json", "must be http/protobuf or not set, got 'http/json'"),
-        (f"{otlp}COMPRESSION", "brotli", "must be gzip, deflate, none or not set, got 'brotli'"),
+        (f"{otlp}COMPRESSION", "brotli", None),
         ("OTEL_TRACES_EXPORTER", "zipkin", "must be otlp or not set"),
-        (f"{otlp}TIMEOUT", "soon", "must be a number of seconds above 0 or not set, got 'soon'"),
-        (f"{otlp}TIMEOUT", "-1", "must be a number of seconds above 0 or not set, got '-1'"),
-        (f"{otlp}CERTIFICATE", "/no/such/file", "must be the path of a file or not set, got '/no/such/file'"),
+        (f"{otlp}TIMEOUT", "soon", None),
     ):
         with monkeypatch.context() as patch:
             patch.setenv(name, value)
             done = run("refine", UNIFORMS, "--json", "--trace", "spans")
-        assert_error(done, f"{name} {wanted}")
+        assert_error(done, f"{name} {wanted}" if wanted else f"an {otlp}* variable cannot be used: ")
         assert "cret" not in done.err
 
 

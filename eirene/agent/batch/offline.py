@@ -6,7 +6,6 @@ import contextlib
 import hashlib
 import json
 import re
-import sqlite3
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -187,6 +186,8 @@ def _opened(first: Path, paths: list[Path], stack: contextlib.ExitStack) -> Bina
 
 
 _OK = 200
+_ReplyLines = dict[str, dict[int, list[Reply]]]
+"""By row and number of the first sample the replies of a line."""
 
 
 @dataclass(slots=True)
@@ -222,24 +223,22 @@ def import_replies(files: Sequence[str], items: Iterable[Item], step: SamplingSt
         raise InputError("replies are read into the call cache: name one that can be written with --cache FILE",
                          field="import-replies")  # fmt: skip
     found, evicted = Imported(), cache.evicted
-    with _ReplyLines() as lines:
-        for name in files:
-            _read(name, lines, step, found)
-        for item in items:
-            wanted = step.samples(item)
-            taken: dict[bytes, Reply] = {}
-            for first, choices in lines.take(wanted.row):
-                taken |= {
-                    wanted.keys[first + i]: reply for i, reply in enumerate(choices) if first + i < len(wanted.keys)
-                }
-            whole = {key: reply for key, reply in taken.items() if is_whole(reply)}
-            cache.keep_now(whole)
-            found.rows += 1
-            found.replies += len(whole)
-            found.unusable += len(taken) - len(whole)
-            found.complete += len(whole) == len(wanted.keys)
-            found.partial += 0 < len(whole) < len(wanted.keys)
-        found.others += lines.left()
+    lines: _ReplyLines = {}
+    for name in files:
+        _read(name, lines, step, found)
+    for item in items:
+        wanted = step.samples(item)
+        taken: dict[bytes, Reply] = {}
+        for first, choices in lines.pop(wanted.row, {}).items():
+            taken |= {wanted.keys[first + i]: reply for i, reply in enumerate(choices) if first + i < len(wanted.keys)}
+        whole = {key: reply for key, reply in taken.items() if is_whole(reply)}
+        cache.keep_now(whole)
+        found.rows += 1
+        found.replies += len(whole)
+        found.unusable += len(taken) - len(whole)
+        found.complete += len(whole) == len(wanted.keys)
+        found.partial += 0 < len(whole) < len(wanted.keys)
+    found.others += sum(map(len, lines.values()))
     if cache.evicted > evicted:
         raise InputError(f"the replies do not fit into the cache of {cache.max_bytes:,} bytes; give a larger one",
                          field="cache", where=str(cache.path))  # fmt: skip
@@ -277,9 +276,10 @@ def _take(text: bytes, where: str, lines: _ReplyLines, step: SamplingStep, found
         found.errors += 1
         found.first_error = found.first_error or error
         return
-    if not lines.add(known, text):
+    if known.first in lines.setdefault(known.row, {}):
         found.others += 1
         return
+    lines[known.row][known.first] = _replies(body)
     tokens = usage_of(body)
     found.input_tokens += tokens.input
     found.output_tokens += tokens.output
@@ -304,35 +304,3 @@ def _replies(body: dict[str, Any]) -> list[Reply]:
     choices = choices_of(body)
     texts = (c.text if c.text.strip() else guided_text(c.message) or c.text for c in choices)
     return [Reply(text, choice.finish_reason) for text, choice in zip(texts, choices, strict=True)]
-
-
-class _ReplyLines:
-    """The lines by row, in a database of their own that is gone afterwards: files may be larger than the memory."""
-
-    def __enter__(self) -> _ReplyLines:
-        self._database = sqlite3.connect("", isolation_level=None)  # on disk as far as it must be, and without a name
-        self._database.execute("CREATE TABLE lines (row TEXT, first INTEGER, text BLOB, PRIMARY KEY (row, first))")
-        self._database.execute("BEGIN")
-        return self
-
-    def __exit__(self, *_: object) -> None:
-        with contextlib.suppress(sqlite3.Error):
-            self._database.close()
-
-    def add(self, known: CustomId, text: bytes) -> bool:
-        """Keeps a line; False if there is one of that id."""
-        row = (known.row, known.first, text)
-        return self._database.execute("INSERT OR IGNORE INTO lines VALUES (?, ?, ?)", row).rowcount > 0
-
-    def take(self, row: str) -> Iterator[tuple[int, list[Reply]]]:
-        """The replies of a row's lines, each with the number of its first sample; they are left out from then on."""
-        found = self._database.execute("SELECT first, text FROM lines WHERE row = ? ORDER BY first", (row,)).fetchall()
-        self._database.execute("DELETE FROM lines WHERE row = ?", (row,))
-        for first, text in found:
-            body, _ = _body(parse_json(text, where="", from_model=True))
-            yield first, _replies(body or {})
-
-    def left(self) -> int:
-        """How many lines nobody has asked for."""
-        (n,) = self._database.execute("SELECT count(*) FROM lines").fetchone()
-        return int(n)

@@ -23,6 +23,7 @@ from eirene.refiners.embedded.plan import Addition, Changes, changes_of, exact_r
 from eirene.refiners.embedded.rewrite import rewrite
 from eirene.text.english import Decapitalizer, as_sentence, is_english, is_statement, side_of
 from eirene.text.language import unsupported_language
+from eirene.text.words import listed_sentences
 
 if TYPE_CHECKING:
     from eirene.models.encoder.runtime import Encodes
@@ -31,27 +32,11 @@ _Compared = Callable[[], Comparison | None]
 
 # Each must be an opening to `eirene.text.clauses`.
 # Side -> (for statements, for fragments). A statement follows "that" in lower case, a fragment a colon as it is.
-FURTHER: dict[str, tuple[tuple[str, ...], tuple[str, ...]]] = {
-    "for": (
-        ("Supporters add that", "It is also argued in favour that", "Another point made in favour is that",
-         "Those in favour also say that", "A further argument for it is that"),
-        ("Another point in favour:", "A further argument for it:", "A further reason given in favour:"),
-    ),
-    "against": (
-        ("Critics add that", "It is also objected that", "Another point made against it is that",
-         "Those against it also say that", "A further objection is that"),
-        ("Another point against it:", "A further objection:", "A further concern of the critics:"),
-    ),
-    "": (
-        ("It is also said that", "Another point is that", "A further point is that", "It is also argued that"),
-        ("Another point:", "A further point:", "One more argument:"),
-    ),
-}  # fmt: skip
-FIRST: dict[str, tuple[tuple[str, ...], tuple[str, ...]]] = {
-    "for": (("Supporters argue that", "Those in favour say that"), ("A point in favour:", "An argument for it:")),
-    "against": (("Opponents argue that", "Those against it say that"), ("A point against it:", "An objection:")),
-    "": (("It is also argued that", "A point to add is that"), ("A point to add:", "One more argument:")),
-}
+FURTHER, FIRST = (
+    {side: tuple(listed_sentences(f"{place} {side or 'other'} {form}") for form in ("statements", "fragments"))
+     for side in ("for", "against", "")}
+    for place in ("further", "first")
+)  # fmt: skip
 
 
 class EmbeddedRefiner:

@@ -9,21 +9,11 @@ from __future__ import annotations
 
 from functools import lru_cache
 
-from eirene.text.words import stem, table_lines
-
-
-def _words(text: str) -> frozenset[str]:
-    return frozenset(text.split())
-
+from eirene.text.words import stem, table_lines, word_set
 
 _PREFIXES = ("un", "in", "im", "il", "ir", "dis", "non", "mis", "anti")
 # What is left of these without their first letters is a word, and no opposite.
-_NO_OPPOSITES = _words(
-    """come form port prove press side vest crease tend play cover pose deed pact stance tent fringe flame charge count
-    course stress prison sure quest flow land put take sight vent part test scribe sign fine mand pend serve sire
-    bate fault gree lay light posit rive tail grade fence cent ally duce ease till der ion it its able age habit
-    fluence still struct volve voke door pulse plant sult crete crimin fect fection mission"""
-)
+_NO_OPPOSITES = word_set("antonyms no opposites")
 _LONGEST = 30
 """Characters of a word; longer ones are no words."""
 

@@ -19,6 +19,7 @@ from eirene.text.matching import Span
 from eirene.text.polarity.marks import MarkedSentence, PolarityMark, SentenceWord, read_marks
 from eirene.text.polarity.pairing import Pairing, pair_words
 from eirene.text.polarity.signs import Sign, strict_signs, sure_signs
+from eirene.text.words import word_set
 
 TurnKind = Literal[
     "negation",
@@ -203,15 +204,7 @@ def _stronger(a: MarkedSentence, b: MarkedSentence, pairing: Pairing) -> Iterato
                 yield _turn("quantifier", a, b, old, mark)
 
 
-def _words(text: str) -> frozenset[str]:
-    return frozenset(text.split())
-
-
-_PIVOTS = _words(
-    """than because since so therefore hence if unless before after from to over of by against into for above below
-    under without despite until through toward towards in at on upon within across behind beyond near that who
-    which outweigh outweighs"""
-)
+_PIVOTS = word_set("turns pivots")
 _MOST = 60
 """Words between the first and the last difference; more is no exchange of two parts."""
 

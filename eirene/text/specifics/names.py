@@ -18,12 +18,7 @@ from eirene.text.english import Decapitalizer
 from eirene.text.values.mention import Mention
 from eirene.text.values.number_words import ORDINALS, SCALES, SMALL
 from eirene.text.values.numbers import ROMAN
-from eirene.text.words import STOP_WORDS
-
-
-def _words(text: str) -> frozenset[str]:
-    return frozenset(text.split())
-
+from eirene.text.words import STOP_WORDS, listed_words, word_set, words_in
 
 _WORD = re.compile(r"(?:[^\W\d_]\.){2,}|[^\W\d_][^\W_]*(?:['’][^\W_]+)*")
 # Words with a capital, or with a letter that may be one, first or after a small letter or two ("iPhone").
@@ -31,39 +26,19 @@ _CAPITAL = re.compile(
     r"(?<![^\W_])(?<!\w['’])(?:(?:[^\W\d_]\.){2,}|(?:[^\W\d_a-z]|[a-z]{1,2}[A-Z])[^\W_]*(?:['’][^\W_]+)*)"
 )
 _POSSESSIVE = re.compile(r"['’]s?$")
-_TITLES = _words(
-    """
-    dr mr mrs ms miss sir lord lady dame prof professor president senator king queen prince princess pope saint
-    st minister judge justice general gen captain capt governor gov mayor secretary chancellor rev sen rep sgt
-    lt col jr sr
-    """
-)
-_ABBREVIATED = _words("dr mr mrs ms prof st gen capt gov rev sen rep sgt lt col jr sr")
-_NO_NAMES = STOP_WORDS | _words(
-    """
-    i'm i've i'd i'll it's that's there's he's she's they're we're you're don't doesn't didn't can't cannot
-    won't isn't aren't wasn't weren't must may might could would shall never always however moreover furthermore
-    also yes no ok 
-    """
-)
+_TITLES = word_set("names titles")
+_ABBREVIATED = words_in("dr mr mrs ms prof st gen capt gov rev sen rep sgt lt col jr sr")
+_NO_NAMES = STOP_WORDS | word_set("names no names")
 _NUMBER_WORDS = frozenset([*SMALL, *ORDINALS, *SCALES, "half", "twice"])
-_COMMON = _words("god internet government state states nation earth web church parliament congress constitution")
+_COMMON = words_in("god internet government state states nation earth web church parliament congress constitution")
 _LINK = re.compile(
     r"(?:[ \u00a0]|-|\. ?| & )(?:(?:of|de|la|le|von|van|der|den|del|di|da|al|bin|ibn|el|du|des)(?: (?:the|la|der))? )?"
 )
 _LAST_WORD = re.compile(r"([^\W\d_]{1,5})\.\s$")
 _ENDING = re.compile(r"(?:ianity|ians?|ans?|ese|ish|ists?|isms?|ics?|ain|[aey]|is?|s)$")
-_GROUPS = """
-    us usa america american americans united | uk britain british briton britons england english kingdom
-    eu europe european europeans | un united | france french | spain spanish spaniard spaniards | greece greek greeks
-    netherlands dutch holland | denmark danish danes | sweden swedish swedes | switzerland swiss | wales welsh
-    scotland scottish scots | ireland irish | turkey turkish turks | poland polish poles | thailand thai
-    norway norwegian norwegians | philippines filipino filipinos | muslim muslims islam islamic moslem moslems
-    jew jews jewish judaism | west western westerners | tv television televisions | peru peruvian | cyprus cypriot
-"""
 _DECAPITALIZER = Decapitalizer(())
 _ALIASES: dict[str, set[str]] = {}
-for _n, _line in enumerate(re.split(r"[|\n]", _GROUPS)):
+for _n, _line in enumerate(" ".join(listed_words("names that are one")).split("|")):
     for _word in _line.split():
         _ALIASES.setdefault(_word, set()).add(f"alias:{_n}")
 _SENTENCE_END = frozenset('.!?:;…\n\r"“”„«(*#|•>[‘')

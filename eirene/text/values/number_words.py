@@ -8,16 +8,10 @@ from dataclasses import dataclass
 from fractions import Fraction
 from itertools import zip_longest
 
-_UNITS = """
-    zero one two three four five six seven eight nine ten eleven twelve thirteen fourteen fifteen sixteen seventeen
-    eighteen nineteen
-"""
+from eirene.text.words import listed_words
+
 _TENS = "twenty thirty forty fifty sixty seventy eighty ninety"
-_ORDINALS = """
-    first second third fourth fifth sixth seventh eighth ninth tenth eleventh twelfth thirteenth fourteenth fifteenth
-    sixteenth seventeenth eighteenth nineteenth twentieth
-"""
-SMALL = {word: n for n, word in enumerate(_UNITS.split())} | {
+SMALL = {word: n for n, word in enumerate(listed_words("number words units"))} | {
     word: 10 * n for n, word in enumerate(_TENS.split(), start=2)
 }
 """Cardinal words below a hundred, by value."""
@@ -26,7 +20,7 @@ SCALES = {
     "lakh": 10**5, "crore": 10**7,
 }  # fmt: skip
 """Words that multiply what stands before them."""
-ORDINALS = {word: n for n, word in enumerate(_ORDINALS.split(), start=1)} | {
+ORDINALS = {word: n for n, word in enumerate(listed_words("number words ordinals"), start=1)} | {
     "thirtieth": 30, "fortieth": 40, "fiftieth": 50, "sixtieth": 60, "seventieth": 70, "eightieth": 80,
     "ninetieth": 90, "hundredth": 100, "thousandth": 1000, "millionth": 10**6,
 }  # fmt: skip
