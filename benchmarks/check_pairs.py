@@ -16,8 +16,6 @@ from collections.abc import Iterator, Sequence
 from itertools import permutations
 from pathlib import Path
 
-from verifier_data import ANSWERS, parts
-
 from eirene.agent.check.baseline import compare
 from eirene.agent.check.rows import RowMeasure
 from eirene.core.quality import QualityRow
@@ -25,6 +23,7 @@ from eirene.eval.datasets.base import Labelled
 from eirene.eval.registry import build_detectors
 from eirene.eval.resources import Resources
 from recipes.labelled import read_set
+from recipes.verifier.splits import ANSWERS, parts
 
 Marked = tuple[QualityRow, bool]
 

@@ -4,7 +4,7 @@
 
 DATA_DIR holds `mixed_train.jsonl`; development data is never read. An encoder trained on these claims sees them too
 well, so its constants are fitted on folds: each FOLDER holds an encoder of the same recipe that was trained without the
-claims in CLAIMS (a JSON list), and is used on those alone; `encoder_folds.py` trains them. Without folds the encoder
+claims in CLAIMS (a JSON list), and is used on those alone; `recipes.encoder` trains them. Without folds the encoder
 itself is used on all claims.
 FILE is `feedback.jsonl` of QA-Feedback, for the constant on passages; one half of its questions is read.
 """
@@ -19,7 +19,6 @@ import numpy as np
 from harness import arguments, logistic, read_rows
 from npov_cases import Labelled, read_cases
 from numpy.typing import NDArray
-from qa_cases import fitted_on
 
 from eirene.alignment import features, load_constants
 from eirene.alignment.features import Blend, Features, measure
@@ -27,6 +26,7 @@ from eirene.alignment.verbatim import verbatim
 from eirene.models.encoder import Encoder, load_encoder
 from eirene.text.clauses import Unit, units_of
 from eirene.text.sentences import split_sentences
+from recipes.verifier.splits import fitted_on
 
 Rows = list[tuple[NDArray[np.float32], bool]]
 Fold = tuple[Encoder, list[Labelled]]

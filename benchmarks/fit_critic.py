@@ -25,13 +25,14 @@ from harness import arguments, logistic
 from loop_parts import Outcomes, Prepared, prepare, read_rows
 from loop_truth import MEASURES, Outcome, rate
 from npov_cases import labelled
-from qa_cases import fitted_on, prepare_qa, read_qa
+from qa_cases import prepare_qa, read_qa
 from rich.console import Console
 from rich.table import Table
 
 from eirene.feedback_model.embedded import evidence
 from eirene.feedback_model.embedded.evidence import Critic, OperatingPoint, parse_critic
 from eirene.models.encoder import load_encoder
+from recipes.verifier.splits import fitted_on
 
 HARM = {"lost": 4.0, "added_present": 4.0, "worse": 4.5}
 """Percent; the wanted limits are 5, and what is chosen on some claims does a little worse on others."""

@@ -2,7 +2,7 @@
 
     python benchmarks/fit_reading.py SHARED_DATA
 
-SHARED_DATA holds `qa_feedback` and `ragtruth_subset`: of both the part is read that `verifier_data.py` leaves for
+SHARED_DATA holds `qa_feedback` and `ragtruth_subset`: of both the part is read that `recipes.verifier` leaves for
 fitting. Prints the constants, the AUC with and without words, and for thresholds of risk (`FAULTED` of
 `eirene.feedback_model.embedded.reading`) and of support (those of `removals`) how many sentences beyond them are faulty
 (precision), of how many (recall), and how many of the sound ones are beyond them.
@@ -17,13 +17,13 @@ from harness import arguments
 from numpy.typing import NDArray
 from sklearn.linear_model import LogisticRegression
 from sklearn.metrics import roc_auc_score
-from verifier_data import ANSWERS, label_of, parts
 
 from eirene.agent.backends import shipped_verifier
 from eirene.eval.datasets.annotated import Annotated
 from eirene.models.verifier.runtime import Verifier
 from eirene.verification.claims import claim_of, claims_nothing
 from eirene.verification.context import ClaimReading, ContextReader
+from recipes.verifier.splits import ANSWERS, label_of, parts
 
 Row = tuple[ClaimReading, bool]
 """A reading, and whether people marked the sentence."""

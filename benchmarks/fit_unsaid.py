@@ -2,7 +2,7 @@
 
     python benchmarks/fit_unsaid.py SHARED_DATA [--out FILE]
 
-SHARED_DATA holds `qa_feedback`. The logistic regression is fitted on the parts `train` and `fit` of `verifier_data.py`.
+SHARED_DATA holds `qa_feedback`. The logistic regression is fitted on the parts `train` and `fit` of `recipes.verifier`.
 Printed are its AUC there (ten folds by question) and on the part `report`: of all sentences of the passages, of those
 that `alignment` takes to bear on the question, and for each question by itself; a regression on pairs of a question's
 sentences beside it; and for thresholds how many of the sentences named were missed. Intervals: 95 %, bootstrap over
@@ -22,13 +22,13 @@ from numpy.typing import NDArray
 from qa_cases import item_of_qa, missing_sentences, read_qa
 from sklearn.linear_model import LogisticRegression
 from sklearn.metrics import roc_auc_score
-from verifier_data import parts
 
 from eirene.alignment.align import Logistic
 from eirene.alignment.comparison import bearing_sentences
 from eirene.models.verifier.runtime import shipped_verifier
 from eirene.verification.context import ContextReader
 from eirene.verification.unsaid import MEASURES, MOST, unsaid_measures
+from recipes.verifier.splits import parts
 
 FOLDS, STRENGTH = 10, 10.0
 Floats = NDArray[np.float64]

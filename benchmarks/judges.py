@@ -4,7 +4,7 @@
     python benchmarks/judges.py --judge gguf:MODEL.gguf --data DATA --out FILE [--claims 500 --answers 200 --pairs 100]
 
 `claims`: rows of DATA/claim_verification/dev.jsonl that people labelled, each claim asked about once. `answers`: of
-RAGTruth's answers that `verifier_data.py` keeps apart, asked about whole and by sentence (an answer is as its worst
+RAGTruth's answers that `recipes.verifier` keeps apart, asked about whole and by sentence (an answer is as its worst
 one). `pairs`: two answers to an open question, of which people preferred one (DATA/haluquestqa/preference.jsonl).
 
 `--plain` asks about claims without a fence and a system message, to see their cost; `--prompts FOLDER` in own words.
@@ -22,7 +22,6 @@ from pathlib import Path
 from typing import Any
 
 from harness import Journal, area, drawn, mean, read_rows, show, shown, write_json
-from verifier_data import label_of, parts
 
 from eirene.core.errors import RequestRefusedError
 from eirene.core.grounding import ArgumentGroup, Grounding
@@ -37,6 +36,7 @@ from eirene.models.resolve import ChatOptions, resolve_chat
 from eirene.models.token_choice import TokenChoice
 from eirene.models.verifier.runtime import shipped_verifier
 from eirene.prompts import SHIPPED, Message, read_prompts
+from recipes.verifier.splits import label_of, parts
 
 Row = dict[str, Any]
 ALONE = (-1.0, 2.0)

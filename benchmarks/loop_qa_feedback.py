@@ -4,7 +4,7 @@
 
 DATA holds `qa_feedback`; `prediction 1` is the answer. The questions that the verifier was trained on are left out, and
 so are those on which constants were fitted. Found is measured by ROC AUC: the critic beside floors that read little
-(word overlap) or nothing (length); the detectors are `eirene evaluate detectors` on what `verifier_data.py --report`
+(word overlap) or nothing (length); the detectors are `eirene evaluate detectors` on what `recipes.verifier`
 keeps, and which passage sentences people missed `fit_unsaid.py` measures. Intervals: 95 %, bootstrap over questions.
 What the loop does about it: `benchmarks/real_model`, arm `embedded`.
 """
@@ -16,8 +16,7 @@ from collections.abc import Callable, Sequence
 import numpy as np
 from harness import area, arguments, show, shown, write_json
 from numpy.typing import NDArray
-from qa_cases import QaCase, fitted_on, missing_sentences, prepare_qa, read_qa
-from verifier_data import parts
+from qa_cases import QaCase, missing_sentences, prepare_qa, read_qa
 
 from eirene.alignment.comparison import passage_sentences
 from eirene.eval.metrics.bootstrap import Estimate
@@ -25,6 +24,7 @@ from eirene.feedback_model.embedded.evidence import load_critic
 from eirene.feedback_model.embedded.faults import unsupported_margins
 from eirene.models.encoder import load_encoder
 from eirene.text.words import stems
+from recipes.verifier.splits import fitted_on, parts
 
 Floats = NDArray[np.float64]
 Score = Callable[[QaCase], Floats]

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import hashlib
 from collections.abc import Iterable
 from dataclasses import dataclass
 from pathlib import Path
@@ -35,11 +34,6 @@ class QaCase:
 def read_qa(folder: Path) -> list[Row]:
     """The rows that have passages and an answer."""
     return [row for row in read_rows(folder / "feedback.jsonl") if row["passages"] and row["prediction 1"].strip()]
-
-
-def fitted_on(row: Row) -> bool:
-    """Whether constants may be fitted on this question: half of them, by a hash of the id, as in `fit_alignment.py`."""
-    return not hashlib.sha256(f"bearing:{row['id']}".encode()).digest()[0] & 1
 
 
 def item_of_qa(row: Row) -> Item:

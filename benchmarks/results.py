@@ -31,7 +31,7 @@ from recipes.labelled import read_set
 PAGE = Path(__file__).parent / "results" / "detectors.md"
 DRAWS, SEED = 2000, 0
 TRAINED_HERE = {"verifier"}
-"""What was trained on parts of these sets: `verifier_data.py --report` keeps the others."""
+"""What was trained on parts of these sets: `recipes.verifier` keeps the others."""
 
 
 @dataclass(frozen=True)

@@ -2,7 +2,7 @@
 
     python benchmarks/strangers.py SHARED_DATA [--sets ragtruth qa_feedback begin] [--limit N] [--show]
 
-Of RAGTruth and QA-Feedback the part is read that `verifier_data.py` leaves aside for figures, with people's marks; of
+Of RAGTruth and QA-Feedback the part is read that `recipes.verifier` leaves aside for figures, with people's marks; of
 BEGIN the dialogue turns that people called fully attributable or generic, which are sound as a whole. A sentence is
 changed when it no longer stands in the answer that is shown. Intervals: 95 %, Wilson.
 """
@@ -13,12 +13,12 @@ from collections import Counter
 from pathlib import Path
 
 from harness import arguments, read_rows, share, write_json
-from verifier_data import ANSWERS, label_of, parts
 
 from eirene.agent.backends import resolve_backend
 from eirene.agent.loop import Loop
 from eirene.core.records import Item, Record
 from eirene.text.sentences import Sentence, split_sentences
+from recipes.verifier.splits import ANSWERS, label_of, parts
 
 Answer = tuple[Item, list[tuple[Sentence, bool]]]
 """An item, and its sentences with whether people marked them."""

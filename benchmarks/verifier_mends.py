@@ -24,7 +24,6 @@ from pathlib import Path
 from typing import Any
 
 from harness import arguments, share, write_json
-from verifier_data import ANSWERS, parts
 
 from eirene.agent.backends import shipped_verifier
 from eirene.agent.run import arefine
@@ -38,6 +37,7 @@ from eirene.text.sentences import Sentence, split_sentences
 from eirene.text.specifics.index import find_specifics, keys_of, specifics_index
 from eirene.text.values.mention import Mention
 from eirene.verification.claims import claims_nothing
+from recipes.verifier.splits import ANSWERS, parts
 
 OPPOSITE = """
     left right; right left; top bottom; upper lower; before after; increase decrease; increased decreased; higher lower;
@@ -74,7 +74,7 @@ class Planted:
 
 
 def sound_answers(folder: Path, part: str) -> Iterator[Sound]:
-    """The answers of a part of the data (see `verifier_data.py`) that have a sentence without a known fault."""
+    """The answers of a part of the data (see `recipes.verifier`) that have a sentence without a known fault."""
     for name in ANSWERS:
         for case in parts(folder, name)[part]:
             judged = tuple(

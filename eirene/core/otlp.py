@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import logging
 import os
+import re
 import threading
 from collections.abc import Callable
 from contextlib import AbstractContextManager, nullcontext
@@ -51,10 +52,7 @@ class SpanExport:
         named = os.environ.get("OTEL_SERVICE_NAME") or "service.name=" in os.environ.get("OTEL_RESOURCE_ATTRIBUTES", "")
         resource = Resource.create({} if named else {"service.name": "eirene"})
         self.provider: TracerProvider = TracerProvider(resource=resource, shutdown_on_exit=False)
-        try:
-            exporter = OTLPSpanExporter(session=_one_attempt(self._lost))
-        except ValueError as error:
-            raise InputError(f"an OTEL_EXPORTER_OTLP_* variable cannot be used: {error}", field="trace") from None
+        exporter = OTLPSpanExporter(session=_one_attempt(self._lost))
         self.provider.add_span_processor(BatchSpanProcessor(exporter))
 
     def flush(self) -> None:
@@ -142,20 +140,19 @@ def _variable(name: str) -> tuple[str, str]:
 
 
 def _check_variables() -> None:
-    """Raises `InputError` for another exporter or protocol, and for an address that is none: it may hold a key."""
+    """Raises `InputError` for a variable that cannot be read, and does not show one that may hold a key."""
     if os.environ.get("OTEL_TRACES_EXPORTER", "").strip() not in ("", "otlp"):
         raise InputError("OTEL_TRACES_EXPORTER must be otlp or not set", field="trace")
-    name, protocol = _variable("PROTOCOL")
-    if protocol not in ("", "http/protobuf"):
-        raise InputError(f"{name} must be http/protobuf or not set, got {protocol!r}", field="trace")
-    name, address = _variable("ENDPOINT")
-    if address and not _is_address(address):
-        raise InputError(f"{name} must be an address such as http://HOST:4318 or not set", field="trace")
+    for setting, (wanted, form) in _WANTED.items():
+        name, value = _variable(setting)
+        if value and not re.fullmatch(form, value):
+            got = "" if setting == "ENDPOINT" else f", got {value!r}"
+            raise InputError(f"{name} must be {wanted} or not set{got}", field="trace")
 
 
-def _is_address(text: str) -> bool:
-    try:
-        parts = urlsplit(text)
-        return parts.scheme in ("http", "https") and bool(parts.hostname) and parts.port != 0
-    except ValueError:  # of half a bracket, or a port that is no number
-        return False
+_WANTED = {
+    "PROTOCOL": ("http/protobuf", "http/protobuf"),
+    "COMPRESSION": ("gzip, deflate, none", "gzip|deflate|none"),
+    "TIMEOUT": ("a number of seconds above 0", r"(?=.*[1-9])\d+(\.\d+)?"),
+    "ENDPOINT": ("an address such as http://HOST:4318", r"https?://(?:\[[0-9a-f:.]+\]|[^\s/?#:\[\]]+)(:\d+)?(/\S*)?"),
+}

@@ -3,7 +3,7 @@
 A greeting, an offer, advice to ask a doctor, an opinion marked as one or "The price is not named." claims nothing of
 the kind. What such sentences are made of no list holds: beside rules of form (`claims_nothing`), check-worthiness is a
 logistic regression that reads the encoder's vector of a sentence, its words, and its form. It is fitted on labelled
-sentences of people's and models' answers (`benchmarks/fit_checkworthiness.py`).
+sentences of people's and models' answers (`recipes/checkworthiness`).
 """
 
 from __future__ import annotations

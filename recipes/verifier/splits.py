@@ -1,7 +1,7 @@
 """Makes the folder that `recipes.verifier` reads of the shared data: pairs, and sentences of annotated answers.
 
-    python benchmarks/verifier_data.py SHARED_DATA OUT
-    python benchmarks/verifier_data.py SHARED_DATA OUT --report    # the answers kept apart for figures, as they are
+    python -m recipes.verifier.splits SHARED_DATA OUT
+    python -m recipes.verifier.splits SHARED_DATA OUT --report    # the answers kept apart for figures, as they are
 
 SHARED_DATA holds `claim_verification`, `ragtruth_subset`, `qa_feedback` and, for arguments, `npov_perspectrum`. Of
 RAGTruth's and QA-Feedback's answers half of the sources or questions are trained on, a quarter is for thresholds and
@@ -16,12 +16,11 @@ import hashlib
 import json
 import shutil
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
-from qa_cases import fitted_on
-
+from eirene.cli.terminal import say
 from eirene.eval.datasets.annotated import Annotated, read_annotated
 from eirene.text.sentences import Sentence
 from eirene.verification.claims import claim_of, claims_nothing
@@ -47,6 +46,11 @@ def _part(case: Annotated, name: str) -> str:
         return "train"
     fit = fitted_on({"id": case.item.id}) if name == "qa_feedback" else _bit(f"fit:{case.cluster}")
     return "fit" if fit else "report"
+
+
+def fitted_on(row: Mapping[str, Any]) -> bool:
+    """Whether constants may be fitted on this question: half of them, by a hash of the id, as in `fit_alignment.py`."""
+    return not hashlib.sha256(f"bearing:{row['id']}".encode()).digest()[0] & 1
 
 
 def _bit(text: str) -> bool:
@@ -82,7 +86,7 @@ def write_report(data: Path, out: Path) -> None:
         kept = {str(case.cluster if key == "source_id" else case.item.id) for case in parts(data, name)["report"]}
         rows = [line for line in source.read_text("utf-8").splitlines() if str(json.loads(line)[key]) in kept]
         (out / source.name).write_text("\n".join(rows) + "\n", encoding="utf-8")
-        print(f"{name}: {len(rows)} rows")
+        say(f"{name}: {len(rows)} rows")
     shutil.copy(data / "ragtruth_subset/sources.jsonl", out)
 
 
@@ -101,7 +105,7 @@ def write_pairs(data: Path, out: Path) -> None:
                 counts[name, row["label"]] += 1
                 file.write(json.dumps(row, ensure_ascii=False) + "\n")
     for (name, label), count in sorted(counts.items()):
-        print(f"{name:<12} {label:<14} {count:>6}")
+        say(f"{name:<12} {label:<14} {count:>6}")
 
 
 def main() -> None:

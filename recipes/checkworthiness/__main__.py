@@ -1,12 +1,12 @@
-"""Fits check-worthiness (`eirene.verification.claims`): which sentences claim nothing that could be checked.
+"""`python -m recipes.checkworthiness`: fits check-worthiness (`eirene.verification.claims`), what claims nothing.
 
-    python benchmarks/fit_checkworthiness.py SHARED_DATA [--write]
+    python -m recipes.checkworthiness SHARED_DATA [--write]
 
 SHARED_DATA holds `begin`, `expertqa`, `factool_kbqa`, `halueval_general`, `haluquestqa`, `qa_feedback` and
-`ragtruth_subset`; their texts are not copied here. `checkworthiness/labels.jsonl` names sentences of their answers
+`ragtruth_subset`; their texts are not copied here. `labels.jsonl` names sentences of their answers
 (set, row, where the sentence begins) with 1 where it claims nothing, 0 for a claim: picked by patterns, at random, and
 where an earlier fit was unsure, then labelled by reading; fiction and verse were left out. So the claims among them are
-harder than most. `checkworthiness/written.jsonl` holds sentences written for kinds that are rare there (greetings,
+harder than most. `written.jsonl` holds sentences written for kinds that are rare there (greetings,
 closings, what is unknown) and claims that look like them.
 
 A third is kept aside, of the sets by source document, of what was written by position. Prints what a fit on the rest
@@ -16,19 +16,21 @@ people marked as faulty, would not be checked. `--write` then ships a fit on eve
 
 from __future__ import annotations
 
+import argparse
 import hashlib
 import json
 from collections import Counter
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 import numpy as np
-from harness import arguments, read_rows
 from numpy.typing import NDArray
 from sklearn.linear_model import LogisticRegression
 from sklearn.metrics import roc_auc_score
 
+from eirene.cli.terminal import say
 from eirene.models.encoder.runtime import shipped_encoder
 from eirene.text.sentences import Sentence, split_sentences
 from eirene.verification.claims import (
@@ -42,7 +44,7 @@ from eirene.verification.claims import (
     words_of,
 )
 
-HERE = Path(__file__).parent / "checkworthiness"
+HERE = Path(__file__).parent
 LEAST = 4
 """Sentences that a word stands in, for it to have a weight."""
 STRENGTH = 0.5
@@ -59,6 +61,11 @@ SETS = {
 Floats = NDArray[np.float64]
 Row = tuple[str, int]
 """A sentence as `claim_of` gives it, and 1 where it claims nothing."""
+
+
+def read_rows(file: Path) -> list[dict[str, Any]]:
+    """The rows of a file of JSON Lines."""
+    return [json.loads(line) for line in file.read_text("utf-8").split("\n") if line.strip()]
 
 
 @dataclass(frozen=True)
@@ -154,7 +161,7 @@ def report(name: str, chances: Floats, rows: Sequence[Row]) -> None:
         f"above {least:g}: {(chances[truth] > least).mean():.3f} spared, {(chances[~truth] > least).mean():.3f} claims"
         for least in (MAY_BE_TALK, NO_CLAIM)
     )
-    print(f"{name}: {truth.sum()} that claim nothing, {(~truth).sum()} claims, "
+    say(f"{name}: {truth.sum()} that claim nothing, {(~truth).sum()} claims, "
           f"AUC {roc_auc_score(truth, chances):.3f}; {shares}")  # fmt: skip
 
 
@@ -169,17 +176,18 @@ def ragtruth(data: Path, model: Model) -> None:
     chances = model.chances([claim_of(s.text) for s, _ in found])
     marked = np.array([is_marked for _, is_marked in found])
     for least in (MAY_BE_TALK, NO_CLAIM):
-        print(f"RAGTruth, above {least:g}: {(chances > least).sum()} of {len(found)} sentences, "
+        say(f"RAGTruth, above {least:g}: {(chances > least).sum()} of {len(found)} sentences, "
               f"{(chances[marked] > least).sum()} of {marked.sum()} marked ones")  # fmt: skip
 
 
 def main() -> None:
-    parser = arguments(__doc__)
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("data", type=Path, help="the folder of data sets")
     parser.add_argument("--write", action="store_true")
     args = parser.parse_args()
     (fit_real, real), (fit_own, own) = labelled(args.data), written()
     model = Model([*fit_real, *fit_own])
-    print(f"fitted on {len(fit_real)} sentences of the sets, {len(fit_own)} written")
+    say(f"fitted on {len(fit_real)} sentences of the sets, {len(fit_own)} written")
     for name, held in (("sets, kept aside", real), ("written, kept aside", own)):
         report(name, model.chances([text for text, _ in held]), held)
     ragtruth(args.data, model)

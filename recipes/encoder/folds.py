@@ -1,6 +1,6 @@
 """Trains encoders without a part of the claims each, for fitting constants on claims that an encoder has not seen.
 
-    python benchmarks/encoder_folds.py DATA_DIR OUT_DIR [--folds 3]
+    python -m recipes.encoder.folds DATA_DIR OUT_DIR [--folds 3]
 
 The claims of DATA_DIR's `mixed_train.jsonl` are dealt into folds. For each, OUT_DIR/fold-<k> gets an encoder trained
 by the shipped recipe on the claims of `topics_train.jsonl` that are not in it and share no text with it, and
@@ -15,8 +15,8 @@ import json
 from pathlib import Path
 
 import numpy as np
-from npov_cases import read_cases
 
+from eirene.cli.terminal import say
 from recipes.encoder.data import read_claims, without
 from recipes.encoder.run import train_encoder
 
@@ -30,7 +30,8 @@ def main() -> None:
     parser.add_argument("out", type=Path)
     parser.add_argument("--folds", type=int, default=3)
     options = parser.parse_args()
-    ids = sorted({case.claim for case in read_cases(options.data / "mixed_train.jsonl")})
+    rows = (options.data / "mixed_train.jsonl").read_text("utf-8").splitlines()
+    ids = sorted({json.loads(row)["claim_id"] for row in rows if row.strip()})
     dealt = np.array_split(np.random.default_rng(DEAL_SEED).permutation(ids), options.folds)
     for k, part in enumerate(dealt):
         folder = options.out / f"fold-{k}"
@@ -52,7 +53,7 @@ def left_out(source: Path, held: set[int], target: Path) -> None:
 
 def _tell(seed: int, step: int, steps: int, loss: float) -> None:
     if step % 50 == 0 or step == steps:
-        print(f"seed {seed}: step {step} of {steps}, loss {loss:.3f}", flush=True)
+        say(f"seed {seed}: step {step} of {steps}, loss {loss:.3f}")
 
 
 if __name__ == "__main__":
