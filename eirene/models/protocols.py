@@ -11,7 +11,9 @@ from dataclasses import dataclass
 from importlib import resources
 from typing import Any, Literal
 
-Kind = Literal["sequence head", "seq2seq first token", "token head", "chat first token", "chat reply"]
+Kind = Literal[
+    "sequence head", "sequence head on samples", "seq2seq first token", "token head", "chat first token", "chat reply"
+]  # fmt: skip
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -23,8 +25,9 @@ class Protocol:
     in the words of the training. `label`: the number of the label that is read, of `labels`; None is the one named
     entailment. `tokens`: the ids that a first token is chosen from, in order of labels. `is_whole`: the answer is read
     whole, not by sentences; `is_mean`: it is as its mean sentence, not as its worst; `covers`: arguments are held
-    against the answer too. `window`: given text is read in chunks of whole sentences of at most so many words, or
-    tokens, and the best chunk counts. `longest`: tokens that are read at once, where that is not what the tokenizer
+    against the answer too. `of_two`: entailment counts against contradiction alone, whatever other
+    labels there are. `window`: given text is read in chunks of whole sentences of at most so many words, or tokens, and
+    the best chunk counts. `longest`: tokens that are read at once, where that is not what the tokenizer
     says. `base`: where configuration and tokenizer are, if not with the weights. `renamed`: beginnings of the tensors'
     names, and what they are here. `words`: the verdict on a supported text, and on one that is not; `verdict`: where
     it stands in a reply of up to `reply_tokens`, the last one counts.
@@ -43,6 +46,7 @@ class Protocol:
     is_whole: bool = False
     is_mean: bool = False
     covers: bool = False
+    of_two: bool = False
     window: int | None = None
     counts: Literal["words", "tokens"] = "words"
     longest: int | None = None

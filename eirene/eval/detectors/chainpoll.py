@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Literal
 
-from eirene.core.errors import BackendError, InputError
+from eirene.core.errors import InputError
 from eirene.core.logs import get_logger
 from eirene.core.memo import Memo
 from eirene.core.scores import Poll, Polls, Score, Scores, Unscored, wilson
@@ -25,7 +25,6 @@ from eirene.eval.detectors.judge import (
 from eirene.eval.registry import detector
 from eirene.eval.resources import POLLS, Resources
 from eirene.models.chat import ChatModel, Sampling
-from eirene.models.replies import Reply
 from eirene.prompts import SHIPPED, Message, PromptSet
 from eirene.prompts.history import HISTORY_PROMPT
 
@@ -60,9 +59,10 @@ class ChainPoll:
         >>> asyncio.run(ChainPoll(judge).score(case, meter=Meter())).hallucination
         0.8
 
-    `model` is a LangChain chat model, or a `ChatModel` shared with other roles. Its temperature is 1, the model's own
-    distribution (the paper names none). Every case is drawn with the same seeds, and one that comes again soon (the
-    original, in each round of a run) has the scores that it had.
+    `model` is a LangChain chat model, or a `ChatModel` shared with other roles. `is_detailed` False is the paper's
+    ablation "without detailed CoT" (section 4.1): the same polls of a prompt that only says to think step by step.
+    The model's temperature is 1, its own distribution (the paper names none). Every case is drawn with the same seeds,
+    and one that comes again soon (the original, in each round of a run) has the scores that it had.
     """
 
     def __init__(
@@ -71,6 +71,7 @@ class ChainPoll:
         *,
         asks: Asks = "either",
         polls: int = POLLS,
+        is_detailed: bool = True,
         seed: int = 0,
         prompts: PromptSet = SHIPPED,
     ) -> None:
@@ -79,14 +80,16 @@ class ChainPoll:
         self.chat = model if isinstance(model, ChatModel) else ChatModel(model)
         self.prompts = prompts
         self._asks: Asks = asks
+        self._is_detailed = is_detailed
         self.polls = polls
         self._seeds = [derive_seed(seed, "poll", n) for n in range(polls)]
         self._scores: Memo[tuple[Message, ...], Scores] = Memo(_KEPT)
 
     @property
     def name(self) -> str:
-        """`chainpoll`, or the name with what it asks for."""
-        return "chainpoll" if self._asks == "either" else f"chainpoll-{self._asks}"
+        """`chainpoll`, or the name with what it asks for, and `plain` where the prompt lays no reasoning down."""
+        asked = "" if self._asks == "either" else f"-{self._asks}"
+        return f"chainpoll{asked}{'' if self._is_detailed else '-plain'}"
 
     @property
     def needs(self) -> frozenset[Need]:
@@ -97,7 +100,7 @@ class ChainPoll:
     def version(self) -> str:
         """Model, prompts, polls."""
         asked: tuple[Question, ...] = ("adherence", "correctness") if self._asks == "either" else (self._asks,)
-        names = [*(f"chainpoll_{name}" for name in asked), HISTORY_PROMPT]
+        names = [*(_prompt(name, self._is_detailed) for name in asked), HISTORY_PROMPT]
         names += [] if self.chat.structured == "text" else [VERDICT_JSON_PROMPT]
         how = f"structured={self.chat.structured},n={self.polls},t=1"
         return f"{self.chat.version},prompt={self.prompts.digests(names)},{how}"
@@ -109,7 +112,7 @@ class ChainPoll:
             return Scores.none(unmet("given"))
         if not case.answer.strip():
             return Scores.none("the answer is empty")
-        messages = chainpoll_messages(case, question, self.prompts)
+        messages = chainpoll_messages(case, question, self.prompts, is_detailed=self._is_detailed)
         return await self._scores.get_or_await(
             messages,
             lambda: self._poll(messages, question, meter),
@@ -120,7 +123,7 @@ class ChainPoll:
         sampling = Sampling(temperature=1.0, form=verdict_form(messages, self.prompts))
         replies = await asked_often(self.chat, messages, sampling, self._seeds, meter)
         raise_where_all_failed(replies)
-        taken = [_read(reply) for reply in replies]
+        taken = [read_verdict(reply) for reply in replies]
         self._warn_of_copies(taken)
         return scores_of(taken, asked=question, requested=self.polls)
 
@@ -140,15 +143,15 @@ class ChainPoll:
             )
 
 
-def _read(reply: Reply | BackendError) -> Poll:
-    if isinstance(reply, BackendError):
-        return Poll(error=None, unread=f"the call failed: {reply.kind}: {reply}")
-    return read_verdict(reply)
-
-
-def chainpoll_messages(case: Case, question: Question, prompts: PromptSet = SHIPPED) -> tuple[Message, ...]:
+def chainpoll_messages(
+    case: Case, question: Question, prompts: PromptSet = SHIPPED, *, is_detailed: bool = True
+) -> tuple[Message, ...]:
     """What the judge is asked; what was given is shown for adherence alone."""
-    return judge_request(f"chainpoll_{question}", case, with_given=question == "adherence", prompts=prompts)
+    return judge_request(_prompt(question, is_detailed), case, with_given=question == "adherence", prompts=prompts)
+
+
+def _prompt(question: Question, is_detailed: bool) -> str:
+    return f"chainpoll_{question}{'' if is_detailed else '_plain'}"
 
 
 def scores_of(polls: list[Poll], *, asked: Question, requested: int) -> Scores:
@@ -170,8 +173,11 @@ _JUDGE: frozenset[Need] = frozenset({"judge"})
 
 
 @detector("chainpoll", needs=_JUDGE, about="adherence where text was given, else correctness")
-def _build(resources: Resources, *, asks: Asks = "either") -> ChainPoll:
-    return ChainPoll(resources.judge, asks=asks, polls=resources.polls, seed=resources.seed, prompts=resources.prompts)
+def _build(resources: Resources, *, asks: Asks = "either", is_detailed: bool = True) -> ChainPoll:
+    return ChainPoll(
+        resources.judge, asks=asks, polls=resources.polls, is_detailed=is_detailed, seed=resources.seed,
+        prompts=resources.prompts,
+    )  # fmt: skip
 
 
 @detector("chainpoll-adherence", needs=_JUDGE | GIVEN, about="share of polls that find something not given")
@@ -182,3 +188,8 @@ def _build_adherence(resources: Resources) -> ChainPoll:
 @detector("chainpoll-correctness", needs=_JUDGE, about="share of polls that find something false")
 def _build_correctness(resources: Resources) -> ChainPoll:
     return _build(resources, asks="correctness")
+
+
+@detector("chainpoll-plain", needs=_JUDGE, about="chainpoll without a detailed chain of thought")
+def _build_plain(resources: Resources) -> ChainPoll:
+    return _build(resources, is_detailed=False)

@@ -41,7 +41,7 @@ class HeadDetector:
     """
 
     def __init__(self, model: HeadModel) -> None:
-        self._model = model
+        self.model = model
         self._row = model.row
         self.name = self._row.name
         self.needs = needs_of(self._row)
@@ -52,7 +52,7 @@ class HeadDetector:
         if (why := uncheckable(case)) is not None:
             return Scores.none(why)
         read = self._by_tokens if self._row.kind == "token head" else self._by_pairs
-        return await self._model.compute(lambda: read(case, meter))
+        return await self.model.compute(lambda: read(case, meter))
 
     def _by_pairs(self, case: Case, meter: Meter) -> Scores:
         sentences = [] if self._row.is_whole else split_sentences(case.answer)
@@ -77,12 +77,17 @@ class HeadDetector:
             chunks=max([1, *(len(w) for _, w in questions if not isinstance(w, Unscored))]),
         )
 
+    def errors_beside(self, hypotheses: Sequence[str], text: str, meter: Meter) -> list[Score]:
+        """1 - the probability that a text supports each hypothesis; of a long one, by its best window."""
+        windows = self._windows([text], is_long=True)
+        return self._errors([self._question(h, windows, [text]) for h in hypotheses], meter)
+
     def _windows(self, given: Sequence[str], *, is_long: bool) -> list[list[Piece]]:
         """The given text in the protocol's windows; in one where it has none. Passages are long: by their sentences."""
         pieces = sentences_of(given) if is_long else whole(given)
         if self._row.window is None:
             return [pieces]
-        size = self._model.length if self._row.counts == "tokens" else lambda text: len(text.split())
+        size = self.model.length if self._row.counts == "tokens" else lambda text: len(text.split())
         return packed(pieces, [size(piece.of(given)) for piece in pieces], self._row.window)
 
     def _question(self, hypothesis: str, windows: Sequence[Sequence[Piece]], texts: Sequence[str]) -> _Question:
@@ -100,7 +105,7 @@ class HeadDetector:
     def _parts(self, argument: str, answer: str) -> list[_Question]:
         """The argument as a hypothesis compared with the answer; in parts where a sentence does not fit beside it."""
         said, texts = sentences_of([answer]), [argument]
-        longest = max((piece.of([answer]) for piece in said), key=self._model.length)
+        longest = max((piece.of([answer]) for piece in said), key=self.model.length)
         beside = "the answer's longest sentence"
         found = self._fitting(whole(texts), texts, lambda text: (longest, text), "", beside=beside)
         if isinstance(found, Unscored):
@@ -117,10 +122,10 @@ class HeadDetector:
             return joint.join(piece.of(texts) for piece in some)
 
         def count(some: Sequence[Piece]) -> int:
-            return self._model.tokens(*pair(joined(some)))
+            return self.model.tokens(*pair(joined(some)))
 
         beside = f"{beside} and the marks around it"
-        found = share_out(pieces, texts, count, limit=self._model.max_tokens, beside=beside)
+        found = share_out(pieces, texts, count, limit=self.model.max_tokens, beside=beside)
         return found if isinstance(found, Unscored) else [*map(joined, found)]
 
     def _errors(self, questions: Sequence[_Question], meter: Meter) -> list[Score]:
@@ -128,7 +133,7 @@ class HeadDetector:
         pairs = [(w, text) for text, windows in questions if not isinstance(windows, Unscored) for w in windows]
         if pairs:
             meter.add(Usage(calls=1))
-        found = iter(self._model.supports(pairs))
+        found = iter(self.model.supports(pairs))
         return [w if isinstance(w, Unscored) else 1.0 - max(next(found) for _ in w) for _, w in questions]
 
     def _by_tokens(self, case: Case, meter: Meter) -> Scores:
@@ -136,7 +141,7 @@ class HeadDetector:
         if isinstance(prompts, Unscored):
             return Scores.none(prompts.unscored)
         meter.add(Usage(calls=len(prompts)))
-        marks = [mark for prompt in prompts for mark in self._model.marks(prompt, case.answer)]
+        marks = [mark for prompt in prompts for mark in self.model.marks(prompt, case.answer)]
         spans = [(word.start(), word.end()) for word in _WORD.finditer(case.answer)]
         words = [WordScore(start=start, end=end, score=_highest(marks, start, end)) for start, end in spans]
         marks = [(word.start, word.end, word.score) for word in words]
@@ -153,7 +158,7 @@ class HeadDetector:
 
     def _prompts(self, case: Case) -> list[str] | Unscored:
         """What the answer is read after: one prompt, or one for each chunk of whole passages."""
-        texts, limit = case.given.arguments, self._model.max_tokens
+        texts, limit = case.given.arguments, self.model.max_tokens
         prompt = load_prompt(f"{self._row.prompt}{'' if case.question.strip() else '_summary'}")
 
         def filled(some: Sequence[Piece]) -> str:
@@ -162,7 +167,7 @@ class HeadDetector:
             return prompt.fill({name: values[name] for name in prompt.placeholders})[-1].content
 
         def count(some: Sequence[Piece]) -> int:
-            return self._model.tokens(filled(some), case.answer)
+            return self.model.tokens(filled(some), case.answer)
 
         pieces, frame = whole(texts), count([])
         read: list[str] = []

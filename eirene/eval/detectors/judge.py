@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, Annotated, Literal, get_args
 
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
-from eirene.core.errors import BackendError, InputError
+from eirene.core.errors import PERMANENT_ERRORS, BackendError, InputError
 from eirene.core.history import HistoryTurn
 from eirene.core.json import parse_json
 from eirene.core.scores import Poll, Unscored
@@ -28,6 +28,7 @@ from eirene.models.chat import ChatModel, Sampling
 from eirene.models.drawing import draw_replies
 from eirene.models.replies import Reply
 from eirene.models.structured import ReplyForm, choice_schema, json_object, object_schema
+from eirene.models.token_choice import first_alone
 from eirene.prompts import SHIPPED, Message, PromptSet
 from eirene.prompts.fence import break_control_tokens, fence_word
 from eirene.prompts.history import HISTORY_PROMPT, history_part
@@ -120,6 +121,31 @@ async def asked_often(
         return [reply async for reply in replies]
 
 
+async def asked_each(chat: ChatModel, requests: Sequence[Sequence[Message]], *, meter: Meter) -> list[Poll]:
+    """The verdict on each request, asked once at temperature 0; the first by itself, then the others together.
+
+    Raises `BackendError` where no request succeeds, and for what the next one would meet as well.
+    """
+    form = ReplyForm.of("verdict", object_schema({"verdict": choice_schema(["yes", "no"])}))
+    sampling = Sampling(temperature=0.0, form=form)
+
+    failed: list[BackendError] = []
+
+    async def one(messages: Sequence[Message]) -> Poll:
+        try:
+            return read_verdict(await chat.ask(messages, sampling=sampling, meter=meter))
+        except PERMANENT_ERRORS:
+            raise
+        except BackendError as error:
+            failed.append(error)
+            return read_verdict(error)
+
+    polls = await first_alone(one, requests)
+    if failed and len(failed) == len(polls):
+        raise failed[-1]
+    return polls
+
+
 def raise_where_all_failed(replies: Sequence[Reply | BackendError]) -> None:
     """Raises the last error where no reply came back at all."""
     failures = [reply for reply in replies if isinstance(reply, BackendError)]
@@ -140,13 +166,15 @@ _VERDICT = re.compile(
 _TAKEN_BACK = re.compile(r"\bverdict\b|\b(?:yes|no)\W*\Z", re.IGNORECASE)
 
 
-def read_verdict(reply: Reply) -> Poll:
+def read_verdict(reply: Reply | BackendError) -> Poll:
     """The reply as a poll: `error` is True for yes, False for no, None with the cause where neither can be told.
 
     The field of the JSON decides; in text the last line "Verdict: yes" or "Verdict: no", where nothing below it
     takes it back, or the last line if it is that one word. What the thinking before it says does not count, nor a
     reason behind it.
     """
+    if isinstance(reply, BackendError):
+        return Poll(error=None, unread=f"the call failed: {reply.kind}: {reply}")
     error, why = None, None
     text = reply_text.cleaned(unicodedata.normalize("NFKC", reply.text), inline=True)
     if reply.is_cut_off:

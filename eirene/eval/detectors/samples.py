@@ -96,7 +96,7 @@ class SampleSource:
 
 
 class SampledDetector:
-    """A detector that holds an answer against samples from a source, in a thread."""
+    """A detector that holds an answer against samples from a source: in a thread, unless it awaits a model."""
 
     def __init__(self, source: SampleSource, *, how: str) -> None:
         self._source = source
@@ -117,6 +117,9 @@ class SampledDetector:
         samples = await self._source.get(case, meter=meter)
         if isinstance(samples, Unscored):
             return Scores.none(samples.unscored)
+        return await self._compared(case, samples, meter)
+
+    async def _compared(self, case: Case, samples: tuple[str, ...], meter: Meter) -> Scores:
         return await asyncio.to_thread(self._score, case.answer, samples)
 
     def _score(self, answer: str, samples: tuple[str, ...]) -> Scores:

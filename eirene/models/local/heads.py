@@ -58,6 +58,7 @@ class HeadModel:
         self.label = _entailment(self._model.config.id2label, name=name) if label is None else label
         if not 0 <= self.label < count:
             raise InputError(f"{name} has {count} labels; there is no label {self.label}", field=FIELD)
+        self._against = _contradiction(self._model.config.id2label, self.label, name=name) if row.of_two else None
         limits = (getattr(tokenizer, "model_max_length", None), _positions(self._model))
         own = min([n for n in limits if isinstance(n, int) and 0 < n < _NO_LIMIT], default=512)
         self.max_tokens = row.longest or own
@@ -126,6 +127,9 @@ class HeadModel:
             logits = self._model(**encoded).logits
         if self.row.tokens:
             logits = logits[..., list(self.row.tokens)]
+        if self._against is not None:
+            others = [n for n in range(logits.shape[-1]) if n not in (self.label, self._against)]
+            logits = logits.index_fill(-1, torch.tensor(others, device=logits.device, dtype=torch.long), -torch.inf)
         return logits.double().softmax(-1).cpu()
 
 
@@ -135,6 +139,8 @@ def load_head(row: Protocol, spec: str | None = None, *, device: str | None = No
     A protocol that takes the label named entailment knows `hf:path-or-id?entails=N` as well. Raises
     `MissingExtraError` without the extra `local`, `InputError` for what cannot be loaded or has other labels.
     """
+    if spec is None and row.hub is None:
+        raise InputError(f"name the model of {row.name}: --{FIELD} {row.name}={PREFIX}path-or-id", field=FIELD)
     require("torch", "transformers")
     path, label = _parsed(spec or f"{PREFIX}{row.hub}", row)
     import transformers
@@ -186,6 +192,16 @@ def _positions(model: Any) -> int:
         if name.endswith("position_embeddings") and (padding := getattr(part, "padding_idx", None)) is not None:
             return most - int(padding) - 1
     return most
+
+
+def _contradiction(labels: dict[int, str], entails: int, *, name: str) -> int:
+    """The label named contradiction, or the other one of two."""
+    found = [n for n, label in labels.items() if label.lower().startswith("contradict") or len(labels) == 2]
+    found = [n for n in found if n != entails]
+    if len(found) != 1:
+        said = ", ".join(labels.values())
+        raise InputError(f"{name} has the labels {said}, of which none is known for contradiction", field=FIELD)
+    return int(found[0])
 
 
 def _entailment(labels: dict[int, str], *, name: str) -> int:

@@ -18,6 +18,8 @@ from eirene.core.usage import Meter
 from eirene.eval.base import Case
 from eirene.eval.detectors.chainpoll import ChainPoll, chainpoll_messages
 from eirene.eval.detectors.judge import bounded
+from eirene.eval.registry import build_detector
+from eirene.eval.resources import Resources
 from eirene.models.chat import ChatModel
 from eirene.models.limits import RetryPolicy
 from eirene.models.resolve import ChatOptions, resolve_chat
@@ -80,6 +82,18 @@ async def test_the_chains_of_thought_are_the_explanation() -> None:
     assert scores.polls.replies[2].unread == "no clear verdict of yes or no"
     assert (scores.polls.asked, scores.polls.yes, scores.polls.answered) == ("adherence", 3, 4)
     assert Scores.model_validate_json(scores.model_dump_json()) == scores
+
+
+async def test_the_ablation_polls_alike_with_a_prompt_that_lays_nothing_down() -> None:
+    """Section 4.1: the same aggregation method with a vanilla chain-of-thought prompt."""
+    judge = ScriptedChatModel([YES, NO, YES, NO, YES])
+    plain = build_detector("chainpoll-plain", Resources(judge_model=judge))
+    scores = await plain.score(CASE, meter=Meter())
+    assert (plain.name, scores.hallucination) == ("chainpoll-plain", 0.6)
+    assert plain.version != build_detector("chainpoll", Resources(judge_model=judge)).version
+    asked = judge.calls[0].text
+    assert asked == "\n".join(m.content for m in chainpoll_messages(CASE, "adherence", is_detailed=False))
+    assert "Think step by step" in asked and "List every claim" not in asked and "passage 1\nTrams are quiet." in asked
 
 
 def test_what_a_judge_is_shown() -> None:

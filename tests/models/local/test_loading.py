@@ -21,7 +21,7 @@ from safetensors.torch import load_file, save_file
 from transformers import AutoModelForCausalLM
 
 from eirene.core.errors import InputError
-from eirene.eval.detectors.selfcheck_bertscore import load_token_encoder
+from eirene.eval.detectors.selfcheck_models import load_token_encoder
 from eirene.models.local.heads import load_head
 from eirene.models.local.loading import quiet_peft
 from eirene.models.local.model import load_local

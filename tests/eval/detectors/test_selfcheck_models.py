@@ -1,22 +1,27 @@
-"""BERTScore by hand and on a tiny BERT; against the original packages: `benchmarks/results/implementations.md`."""
+"""SelfCheck by models: BERTScore by hand and on a tiny BERT, NLI on a tiny classifier, the prompt by a scripted judge.
+
+BERTScore against the original packages: `benchmarks/results/implementations.md`.
+"""
 
 from __future__ import annotations
 
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
 import torch
-from transformers import AutoModel, AutoTokenizer
+from transformers import AutoModel, AutoModelForSequenceClassification, AutoTokenizer
 
-from eirene.core.errors import InputError
+from eirene.core.errors import AuthError, InputError, UnreachableError
 from eirene.core.grounding import Grounding
 from eirene.core.scores import Unscored, number
 from eirene.core.usage import Meter
 from eirene.eval.base import Case
 from eirene.eval.detectors.samples import SampleSource
-from eirene.eval.detectors.selfcheck_bertscore import (
+from eirene.eval.detectors.selfcheck_models import (
     SelfCheckBertScore,
+    SelfCheckPrompt,
     TokenEncoder,
     TokenVectors,
     bertscore_f1,
@@ -24,7 +29,12 @@ from eirene.eval.detectors.selfcheck_bertscore import (
 )
 from eirene.eval.registry import build_detector
 from eirene.eval.resources import Resources
+from eirene.models.chat import ChatModel
+from eirene.models.limits import RetryPolicy
 from eirene.models.local.model import load_local
+from eirene.models.scripted import ScriptedChatModel
+from tests.eval.detectors.test_heads import make_bert as make_classifier
+from tests.rows import each
 from tests.tiny_bert import make_bert
 from tests.tiny_llama import make_llama
 
@@ -131,3 +141,82 @@ async def test_the_local_model_of_a_run_names_the_encoder(folder: Path, tmp_path
     causal = load_local(f"hf:{make_llama(tmp_path, texts=TEXTS)}", device="cpu")
     detector = build_detector("selfcheck-bertscore", Resources(local=causal))
     assert number((await detector.score(case, meter=Meter())).hallucination) is not None
+
+
+SAID = ("wind is clean .", "turbines kill birds .")
+OTHERS = ("wind is cheap .", "wind is clean . power is cheap .", "turbines kill birds ?")
+SAMPLED = Case("wind ?", " ".join(SAID), Grounding("derived", ()), samples=OTHERS)
+
+
+@each("labels, option, columns", [
+    (("contradiction", "neutral", "entailment"), "", (0, 2)),
+    (("LABEL_0", "LABEL_1"), "?entails=0", (1, 0)),
+])  # fmt: skip
+async def test_nli_is_the_mean_contradiction_without_neutral(
+    labels: tuple[str, ...], option: str, columns: tuple[int, int], tmp_path_factory: pytest.TempPathFactory
+) -> None:
+    """Manakul et al. 2023, section 5.4: P = exp(c) / (exp(e) + exp(c)) of (sample, sentence), averaged over samples."""
+    folder = make_classifier(tmp_path_factory.mktemp("nli"), labels=labels)
+    model, tokenizer = AutoModelForSequenceClassification.from_pretrained(folder), AutoTokenizer.from_pretrained(folder)
+    with torch.inference_mode():
+        by_hand = [
+            [
+                model(**tokenizer(s, c, return_tensors="pt")).logits[0, list(columns)].double().softmax(0)[0]
+                for s in OTHERS
+            ]
+            for c in SAID
+        ]
+    detector = build_detector("selfcheck-nli", Resources(detector_models=(f"selfcheck-nli=hf:{folder}{option}",)))
+    scores = await detector.score(SAMPLED, meter=Meter())
+    means = [float(sum(row)) / len(OTHERS) for row in by_hand]
+    assert [number(s.hallucination) for s in scores.sentences] == pytest.approx(means, abs=1e-6)
+    assert number(scores.hallucination) == pytest.approx(sum(means) / 2, abs=1e-6)
+    assert scores.raw == {"samples": 3.0} and means[0] != pytest.approx(means[1], abs=1e-5)
+    long = Case("wind ?", SAID[0], Grounding("derived", ()), samples=(" ".join(OTHERS * 9),))
+    assert number((await detector.score(long, meter=Meter())).hallucination) is not None
+
+
+def test_a_classifier_without_contradiction_is_refused(tmp_path: Path) -> None:
+    for spec, said in [
+        (
+            f"hf:{make_classifier(tmp_path, labels=('a', 'b', 'entailment'))}",
+            "of which none is known for contradiction",
+        ),
+        ("nli=hf:x", "name the model of selfcheck-nli"),
+    ]:
+        with pytest.raises(InputError, match=said):
+            build_detector("selfcheck-nli", Resources(detector_models=(spec,)))
+
+
+@each("replies, sentences, unread", [
+    (["Yes"] * 6, [0, 0], 0),
+    (["Yes", "No", "No.", "no", '{"verdict": "yes"}', "Verdict: no"], [1 / 3, 1], 0),
+    (["Yes", "No", "Yes", "No", ConnectionError("gone"), "Perhaps."], [0, 1], 2),
+    (["Yes", "No", "Perhaps.", "No", "0.5", "No"], [None, 1], 2),
+])  # fmt: skip
+async def test_a_judge_is_asked_whether_each_sample_supports_each_sentence(
+    replies: list[Any], sentences: list[float | None], unread: int
+) -> None:
+    """Section 5.5: yes 0, no 1, averaged over samples. What cannot be read is left out, never 0.5."""
+    judge = ScriptedChatModel(replies)
+    detector = SelfCheckPrompt(SampleSource(), ChatModel(judge, retry=RetryPolicy(attempts=1)))
+    scores = await detector.score(SAMPLED, meter=Meter())
+    asked = sorted((text, claim) for call in judge.calls for text in OTHERS for claim in SAID
+                   if f"passage 1\n{text}\n" in call.text and f"Claim: {claim}" in call.text)  # fmt: skip
+    assert asked == sorted((text, claim) for text in OTHERS for claim in SAID)
+    assert [number(s.hallucination) for s in scores.sentences] == [
+        n if n is None else pytest.approx(n) for n in sentences
+    ]
+    mean = None if None in sentences else sum(n for n in sentences if n is not None) / 2
+    assert number(scores.hallucination) == (mean if mean is None else pytest.approx(mean))
+    assert scores.raw == {"samples": 3.0, "unread": float(unread)}
+
+
+async def test_a_judge_that_cannot_be_asked_ends_it() -> None:
+    for error, calls in [(UnreachableError("gone"), 6), (AuthError("no"), 1)]:
+        judge = ScriptedChatModel([error] * 6)
+        with pytest.raises(type(error)):
+            await SelfCheckPrompt(SampleSource(), ChatModel(judge, retry=RetryPolicy(attempts=1))).score(
+                SAMPLED, meter=Meter()
+            )
+        assert len(judge.calls) == calls

@@ -1,28 +1,43 @@
-"""The `selfcheck-bertscore` detector, on any Hugging Face encoder of this machine. Needs the extra `local`."""
+"""SelfCheck by models: `selfcheck-bertscore` and `selfcheck-nli` on this machine, `selfcheck-prompt` by a judge.
+
+Those on this machine need the extra `local`.
+"""
 
 from __future__ import annotations
 
 import threading
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from statistics import fmean
 from typing import TYPE_CHECKING, Any, cast
 
 import numpy as np
 
 from eirene.core.errors import InputError
 from eirene.core.extras import require
-from eirene.core.scores import Scores
-from eirene.eval.base import Need
+from eirene.core.grounding import ArgumentGroup, Grounding
+from eirene.core.scores import Score, Scores, SentenceScore, Unscored
+from eirene.core.usage import Meter
+from eirene.eval.base import NO_COVERAGE, Case, Need
+from eirene.eval.detectors.chunks import together
+from eirene.eval.detectors.heads import HeadDetector
+from eirene.eval.detectors.judge import asked_each
 from eirene.eval.detectors.samples import SampledDetector, SampleSource, source_of
 from eirene.eval.detectors.selfcheck import NO_WORDS, compared_sentences, disagreement, sentence_scores, spoken
+from eirene.eval.detectors.token_judge import claim_messages
 from eirene.eval.registry import detector
 from eirene.eval.resources import Resources
 from eirene.models.faults import out_of_memory_as_error
+from eirene.models.local.heads import load_head
+from eirene.models.protocols import PROTOCOLS
+from eirene.prompts import SHIPPED, PromptSet
+from eirene.text.sentences import Sentence
 
 if TYPE_CHECKING:
     import torch
 
     from eirene.eval.metrics.bootstrap import Array
+    from eirene.models.chat import ChatModel
 
 _BEST_LAYER = {
     "roberta-large": 17, "roberta-base": 10, "distilroberta-base": 5, "bert-base-uncased": 9, "bert-large-uncased": 18,
@@ -168,6 +183,87 @@ class SelfCheckBertScore(SampledDetector):
         return (bertscore_f1(candidate, reference) - self._baseline) / (1.0 - self._baseline)
 
 
+class SelfCheckNli(SampledDetector):
+    """Sentences that other answers contradict, by an NLI classifier.
+
+    Score: of a sentence, the mean over samples of P(contradiction) = exp(c) / (exp(c) + exp(e)), with the logits of
+        contradiction and entailment and no other label; of the answer, the mean over its sentences. A sample that does
+        not fit beside a sentence is read in windows, of which the one that contradicts least counts. Coverage is
+        unscored.
+    Needs: a classifier with labels named entailment and contradiction (of two labels the other one), and samples.
+    Reference: Manakul et al. 2023, section 5.4: the sample is the premise, the sentence the hypothesis.
+    """
+
+    name = "selfcheck-nli"
+
+    def __init__(self, source: SampleSource, head: HeadDetector) -> None:
+        super().__init__(source, how=head.version)
+        self._head = head
+
+    @property
+    def needs(self) -> frozenset[Need]:
+        """The source's, and a classifier."""
+        return super().needs | {"detector_model"}
+
+    async def _compared(self, case: Case, samples: tuple[str, ...], meter: Meter) -> Scores:
+        sentences = spoken(case.answer)
+        texts = [s.text for s in sentences]
+        found = await self._head.model.compute(lambda: [self._head.errors_beside(texts, s, meter) for s in samples])
+        means = [together([own[n] for own in found], fmean) for n in range(len(texts))]
+        return _averaged(sentences, means, samples=len(samples))
+
+
+class SelfCheckPrompt(SampledDetector):
+    """Sentences that other answers do not support, by a judge that is asked about each sentence and each sample.
+
+    Score: of a sentence, the mean over samples of 0 for yes and 1 for no; of the answer, the mean over its sentences.
+        Replies that are neither are left out, raw `unread` has their number (the paper counts each as 0.5); a sentence
+        of which less than half could be read is unscored, and with it the answer. Coverage is unscored.
+    Needs: a judge, asked at temperature 0 once for each sentence and sample, and samples.
+    Reference: Manakul et al. 2023, section 5.5, in the wording of the detector `judge`; EIR (Sachdeva et al. 2024)
+        reports SelfCheckGPT's consistency in table 6.
+    """
+
+    name = "selfcheck-prompt"
+
+    def __init__(self, source: SampleSource, chat: ChatModel, *, prompts: PromptSet = SHIPPED) -> None:
+        wording = prompts.digests(["judge_adherence"])
+        super().__init__(source, how=f"{chat.version},prompt={wording},structured={chat.structured},t=0")
+        self._chat = chat
+        self._prompts = prompts
+
+    @property
+    def needs(self) -> frozenset[Need]:
+        """The source's, and a judge."""
+        return super().needs | {"judge"}
+
+    async def _compared(self, case: Case, samples: tuple[str, ...], meter: Meter) -> Scores:
+        sentences = spoken(case.answer)
+        beside = [replace(case, given=Grounding("context", (ArgumentGroup("context", (s,)),))) for s in samples]
+        requests = [claim_messages(one, s.text, self._prompts) for one in beside for s in sentences]
+        polls = await asked_each(self._chat, requests, meter=meter)
+        by_sentence = [polls[n :: len(sentences)] for n in range(len(sentences))]
+        read = [[0.0 if p.error else 1.0 for p in own if p.error is not None] for own in by_sentence]
+        means: list[Score] = [
+            fmean(own)
+            if 2 * len(own) >= len(samples)
+            else Unscored(unscored=f"{len(own)} of {len(samples)} replies could be read, half of them are needed")
+            for own in read
+        ]
+        unread = len(polls) - sum(map(len, read))
+        return _averaged(sentences, means, samples=len(samples), unread=unread)
+
+
+def _averaged(sentences: Sequence[Sentence], means: Sequence[Score], **raw: float) -> Scores:
+    """Scores of sentences, and their mean as the answer's."""
+    return Scores(
+        hallucination=together(means, fmean) if means else Unscored(unscored=NO_WORDS),
+        coverage=NO_COVERAGE,
+        sentences=tuple(SentenceScore(n=s.n, hallucination=m) for s, m in zip(sentences, means, strict=True)),
+        raw={name: float(value) for name, value in raw.items()},
+    )
+
+
 def load_token_encoder(path: str, *, layer: int | None = None, device: str = "cpu") -> TokenEncoder:
     """The encoder in a folder, or of a hub's name. Raises `MissingExtraError`, and `InputError` for a bad one."""
     require("torch", "transformers")
@@ -212,3 +308,22 @@ def _build(resources: Resources) -> SelfCheckBertScore:
         return SelfCheckBertScore(source, load_token_encoder(parse_spec(resources.runs_here).model))
     model = resources.local_model
     return SelfCheckBertScore(source, TokenEncoder(model.model.base_model, model.tokenizer, name=model.name))
+
+
+@detector(
+    "selfcheck-nli",
+    needs=frozenset({"samples", "detector_model"}),
+    about=PROTOCOLS["selfcheck-nli"].about,
+)
+def _build_nli(resources: Resources) -> SelfCheckNli:
+    head = load_head(PROTOCOLS["selfcheck-nli"], resources.detector_model("selfcheck-nli"))
+    return SelfCheckNli(source_of(resources), HeadDetector(head))
+
+
+@detector(
+    "selfcheck-prompt",
+    needs=frozenset({"samples", "judge"}),
+    about="sentences that other answers do not support, by a judge asked about each",
+)
+def _build_prompt(resources: Resources) -> SelfCheckPrompt:
+    return SelfCheckPrompt(source_of(resources), resources.judge, prompts=resources.prompts)
