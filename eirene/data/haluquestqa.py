@@ -244,7 +244,7 @@ def remarks(data: Mapping[str, Any], aspect: str, which: int, where: str) -> lis
 
 
 @dataclass(frozen=True, slots=True)
-class Verdict:
+class ExpertVerdict:
     """What the expert said of an answer as a whole: preferred to the other, its references help, the question is sound.
 
     `writer` is `human` or `model`; `category` the field (physics, law, ...), None where the row has none.
@@ -257,7 +257,7 @@ class Verdict:
     question_is_sound: bool
 
 
-def verdict(data: Mapping[str, Any], which: int, where: str) -> Verdict | None:
+def verdict(data: Mapping[str, Any], which: int, where: str) -> ExpertVerdict | None:
     """The verdict on answer `which`; None where the row has no `ans_preference`. Raises `InputError` for half of one.
 
     An answer to whose references nothing was remarked has none that do not help.
@@ -280,7 +280,7 @@ def verdict(data: Mapping[str, Any], which: int, where: str) -> Verdict | None:
             where=where,
         )
     own = [said for target, said in zip(targets, helps, strict=True) if target == f"answer{which}"]
-    return Verdict(
+    return ExpertVerdict(
         writer=_LABELS[label],
         category=data.get("category"),
         preferred=preferred == f"Answer {which}",

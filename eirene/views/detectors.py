@@ -23,6 +23,7 @@ def evaluation_table(summary: Json) -> str:
         f"# Detectors on {summary['data']['name']}",
         _preface(summary),
         *(part for level in summary["levels"] for part in level_tables(level, summary)),
+        _graded(summary),
         table("What it took", ("detector", "answers", "failed", "seconds", "median", "95th percentile", "calls",
                                "tokens in", "tokens out", "cost", "settings"), _costs(summary)),
         _unscored(summary),
@@ -40,6 +41,17 @@ def level_tables(level: Json, summary: Json, *, heading: str = "##") -> Iterator
     of_pairs = ("difference of AUC", "[95 % interval]", "n", "p (bootstrap)", "settings")
     said = "P-values: as they are / Bonferroni / Holm, over the pairs at this level."
     yield table(f"{level_title(level)}: pairs", of_pairs, rows, heading=f"{heading}#", said=said) if rows else ""
+
+
+def _graded(summary: Json) -> str:
+    """The rank correlations with grades; empty without grades."""
+    names = ("spearman", "kendall", "given_length", "within_systems")
+    rows = [
+        (name, *(figure(found[key]) for key in names), summary["signature"])
+        for name, found in summary.get("graded", {}).items()
+    ]
+    columns = ("", "Spearman", "Kendall", "Spearman, length taken out", "Spearman within systems", "settings")
+    return table("Rank correlation with the grades of answers", columns, rows) if rows else ""
 
 
 def counted(level: Json) -> str:

@@ -18,7 +18,7 @@ from eirene.core.errors import InputError
 from eirene.core.findings.tags import parse_tagged
 from eirene.core.records import Item, parse_item
 from eirene.data import open_source
-from eirene.data.haluquestqa import Verdict, find_span, names_whole, parse_tagged_answer, remarks, verdict
+from eirene.data.haluquestqa import ExpertVerdict, find_span, names_whole, parse_tagged_answer, remarks, verdict
 from eirene.data.json_rows import Row
 from eirene.eval.datasets.base import case_of as feedback_case
 from eirene.eval.datasets.base import with_own_ids
@@ -114,7 +114,7 @@ class Annotated:
     findings: tuple[Finding, ...]
     cluster: str
     cut: tuple[Sentence, ...] | None = None
-    verdict: Verdict | None = None
+    verdict: ExpertVerdict | None = None
 
     @property
     def sentences(self) -> tuple[Sentence, ...]:

@@ -4,14 +4,14 @@ from __future__ import annotations
 
 import math
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import combinations
 from typing import Any
 
 import numpy as np
 
-from eirene.core.errors import InputError
+from eirene.core.errors import InputError, MissingExtraError
 from eirene.core.scores import Scores, Unscored
 from eirene.core.signature import digest, rng_for
 from eirene.core.usage import Usage
@@ -30,8 +30,17 @@ from eirene.eval.metrics.bootstrap import (
     interval,
     two_sided_p,
 )
-from eirene.eval.metrics.levels import LabelLevel, levels
-from eirene.eval.metrics.ranking import Flags, best_threshold, curve, ranked, roc_auc, spearman, thresholded
+from eirene.eval.metrics.levels import CountedText, LabelLevel, levels
+from eirene.eval.metrics.ranking import (
+    Flags,
+    best_threshold,
+    curve,
+    kendall,
+    ranked,
+    roc_auc,
+    spearman,
+    thresholded,
+)
 from eirene.eval.scoring import DetectorOutcome
 from eirene.prompts.history import history_key
 
@@ -92,29 +101,47 @@ def detector_report(data: ScoredCases, dev: ScoredCases | None, *, plan: Evaluat
     }
 
 
-def graded(data: ScoredCases, resamples: Resamples) -> Json:
-    """Spearman's rank correlation of each detector's hallucination score with the answers' grades, by detector.
+GRADED = ("spearman", "kendall", "given_length", "within_systems")
 
-    `within_systems` takes out what the mean scores and grades of the systems explain, as FRANK does (Pagnoni et al.
-    2021, section 4.2). Without grades it is empty.
+
+def graded(data: ScoredCases, resamples: Resamples) -> Json:
+    """Rank correlations of each detector's hallucination score with the answers' grades, by detector and by `GRADED`.
+
+    `given_length`: Spearman's, the number of words of the answer taken out. `within_systems`: Spearman's without what
+    the mean scores and grades of the systems explain, as FRANK does (Pagnoni et al. 2021, section 4.2). Kendall's tau
+    is unscored where scipy is not installed. Without grades it is empty.
     """
     known = [i for i, case in enumerate(data.cases) if case.grade is not None]
     found: Json = {}
     for name, scores in data.scores.items() if known else ():
         at = [i for i in known if not isinstance(scores[i].hallucination, Unscored)]
-        if not at:
-            continue
-        values = np.array([[data.cases[i].grade, scores[i].hallucination] for i in at], dtype=np.float64)
-        count, numbers = clusters_of([data.cases[i].cluster for i in at])
-        systems = clusters_of([data.cases[i].system or "" for i in at])[1]
-        sizes = np.bincount(systems)[systems]
-        means = np.stack([np.bincount(systems, part)[systems] / sizes for part in values.T], axis=1)
-        rest = np.round(values - means, 9)  # equal ones stay equal
-        found[name] = {
-            label: resamples.estimate(count, _by_cluster(spearman(*table.T), numbers), n=len(at))[0].to_json()
-            for label, table in (("spearman", values), ("within_systems", rest))
-        }
+        if at:
+            values = np.array([[data.cases[i].grade, scores[i].hallucination] for i in at], dtype=np.float64)
+            found[name] = _correlations(values, [data.cases[i] for i in at], resamples)
     return found
+
+
+def _correlations(values: Array, cases: Sequence[Labelled], resamples: Resamples) -> Json:
+    """Of grades and scores, (rows, 2)."""
+    count, numbers = clusters_of([case.cluster for case in cases])
+    systems = clusters_of([case.system or "" for case in cases])[1]
+    sizes = np.bincount(systems)[systems]
+    means = np.stack([np.bincount(systems, part)[systems] / sizes for part in values.T], axis=1)
+    rest = np.round(values - means, 9)  # equal ones stay equal
+    words = np.array([CountedText(case).of_answer()["words"] for case in cases], dtype=np.float64)
+
+    def estimate(made: Callable[[], Metric]) -> Json:
+        try:
+            return resamples.estimate(count, _by_cluster(made(), numbers), n=len(values))[0].to_json()
+        except MissingExtraError as error:
+            return Estimate(None, n=len(values), unscored=str(error)).to_json()
+
+    grades, scores = values.T
+    made: tuple[Callable[[], Metric], ...] = (
+        lambda: spearman(grades, scores), lambda: kendall(grades, scores), lambda: spearman(grades, scores, words),
+        lambda: spearman(*rest.T),
+    )  # fmt: skip
+    return {name: estimate(one) for name, one in zip(GRADED, made, strict=True)}
 
 
 def _by_cluster(metric: Metric, numbers: Ints) -> Metric:

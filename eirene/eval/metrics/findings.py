@@ -18,7 +18,7 @@ from typing import Any
 import numpy as np
 
 from eirene.core.critique import Finding
-from eirene.data.haluquestqa import Verdict
+from eirene.data.haluquestqa import ExpertVerdict
 from eirene.eval.datasets.annotated import Annotated, Taxonomy
 from eirene.eval.metrics.bootstrap import (
     Array,
@@ -75,7 +75,7 @@ def findings_report(
 ASPECTS = ("factuality", "relevance", "completeness", "references", "preference", "overall", "question")
 
 
-def answer_score(case: Annotated, verdict: Verdict, taxonomy: Taxonomy) -> tuple[float, ...]:
+def answer_score(case: Annotated, verdict: ExpertVerdict, taxonomy: Taxonomy) -> tuple[float, ...]:
     """HaluQuestQA's scores of an answer by `ASPECTS`, each in [0, 1], higher is better (EIR, section 3.3).
 
     The first three: 1 - error sentences / sentences. References: 1 if none is called unhelpful; preference: 1 if

@@ -212,7 +212,7 @@ def test_shares_of_the_best_are_those_that_chainpoll_prints() -> None:
 
 def test_graded_labels_are_ranked_with_and_without_what_the_systems_explain() -> None:
     """As scipy has it; a detector that knows the systems alone ranks nothing within them."""
-    from scipy.stats import spearmanr
+    from scipy.stats import kendalltau, spearmanr
 
     rng = np.random.default_rng(0)
     systems = [n % 3 for n in range(60)]
@@ -224,5 +224,7 @@ def test_graded_labels_are_ranked_with_and_without_what_the_systems_explain() ->
     scores = {name: [Scores(hallucination=v, coverage=0.0) for v in values] for name, values in by.items()}
     report = detector_report(ScoredCases(cases, scores), None, plan=PLAN)["graded"]
     assert report["knows"]["spearman"]["value"] == pytest.approx(spearmanr(by["knows"], grades).statistic)
+    assert report["knows"]["kendall"]["value"] == pytest.approx(kendalltau(by["knows"], grades).statistic)
+    assert report["same"]["given_length"]["value"] == pytest.approx(1.0)
     assert report["same"]["within_systems"]["value"] == pytest.approx(1.0)
     assert "unscored" in report["knows"]["within_systems"]

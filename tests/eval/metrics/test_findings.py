@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from eirene.core.critique import Finding
 from eirene.core.errors import InputError
 from eirene.core.records import Item
-from eirene.data.haluquestqa import Verdict, verdict
+from eirene.data.haluquestqa import ExpertVerdict, verdict
 from eirene.data.json_rows import Row
 from eirene.eval.datasets.annotated import FAVA, HALUQUESTQA, Annotated, haluquestqa
 from eirene.eval.metrics.bootstrap import Resamples
@@ -161,7 +161,9 @@ def test_the_mean_over_fields_is_the_average_of_the_papers_table() -> None:
         "law": 84,
     }
     cases = [
-        Annotated(Item(question=name, answer="So."), (), f"{name} {n}", verdict=Verdict(writer, name, said, True, True))
+        Annotated(
+            Item(question=name, answer="So."), (), f"{name} {n}", verdict=ExpertVerdict(writer, name, said, True, True)
+        )
         for name, share in preferred.items()
         for n in range(100)
         for writer, said in (("human", n >= share), ("model", n < share))
