@@ -37,7 +37,7 @@ for _command in (
     app.command(_command.__name__)(_command)
 app.add_typer(batch.app, name="batch")
 evaluate = typer.Typer(help="Measure on labelled data.", no_args_is_help=True)
-for _command in (detectors.detectors, critiques.feedback, critiques.critic):
+for _command in (detectors.detectors, critiques.feedback, critiques.critic, compare.blind):
     evaluate.command(_command.__name__)(_command)
 app.add_typer(evaluate, name="evaluate")
 app.add_typer(calibrate.app, name="calibrate")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import math
 from collections.abc import Sequence
 from pathlib import Path
@@ -14,7 +15,7 @@ from eirene.cli.data_flags import IN_HELP, CorpusFlags, DataFlags, SkipBad, tell
 from eirene.cli.flags import LoopFlags, TraceFlags, Without, listed, listed_seeds, with_groups
 from eirene.cli.model_flags import ModelFlags
 from eirene.cli.progress import watch
-from eirene.cli.terminal import console, output, results_folder, resumable, tell_rows, write_results
+from eirene.cli.terminal import console, output, results_folder, resumable, say, tell_rows, write_results
 from eirene.core.errors import InputError
 
 if TYPE_CHECKING:
@@ -29,6 +30,13 @@ In = Annotated[str, typer.Argument(metavar="IN", help=IN_HELP)]
 Out = Annotated[str, typer.Option(metavar="DIR", help="The folder for rows, figures and report.")]
 Modes = Annotated[str, typer.Option(help="Which modes, comma-separated: improve, generic, fine-grained, human, edit.")]
 Seeds = Annotated[str, typer.Option(help="Which seeds, comma-separated; a row for each.")]
+Blind = Annotated[
+    str | None,
+    typer.Option(metavar="DIR", help="A folder for a page on which people mark answers without knowing their modes."),
+]
+BlindFolder = Annotated[
+    str, typer.Argument(metavar="DIR", help="The folder of `compare --blind`, with the readers' marks*.jsonl in it.")
+]
 
 
 @with_groups("backend", "base-url", "out", "modes", "seeds", "judge", "map", "limit", "concurrency", "cache")
@@ -38,6 +46,7 @@ def compare(
     out: Out,
     modes: Modes = "improve,generic,fine-grained",
     seeds: Seeds = "0",
+    blind: Blind = None,
     data: DataFlags,
     skip_bad: SkipBad = False,
     corpus: CorpusFlags,
@@ -53,12 +62,14 @@ def compare(
     with output():
         from eirene.agent.experiments.compare import ComparePlan
         from eirene.data import check_outside
+        from eirene.data.output import make_folder
         from eirene.views.comparison.tables import render_comparison
 
         settings = loop.settings()
         plan = ComparePlan(listed(modes), listed_seeds(seeds), settings, concurrency, retry_failed)  # type: ignore[arg-type]  # `check` tells
         if Path(out).is_dir():
             check_outside(out, file)
+        pages = None if blind is None else make_folder(blind)
         rows = data.open(file, each=corpus.filler(), skip_bad=skip_bad)
         with watch(0):
             items = rows.read()
@@ -75,6 +86,8 @@ def compare(
         tell_rows("compared", len(gathered.rows), before=gathered.n_from_journal, left_out=gathered.n_left_out,
                   failed=failed, see=f"{folder / 'report.html'} and {folder / 'table.md'}")  # fmt: skip
         tell_skipped(rows, folder / "skipped.txt")
+        if pages is not None:
+            _write_blind(gathered, items, pages)
     if failed > fail_on_error * len(gathered.rows):
         raise typer.Exit(1)
 
@@ -132,3 +145,66 @@ def _judge(models: ModelFlags, concurrency: int, *, cache: CallCache | None) -> 
         cache=cache,
     )  # fmt: skip
     return ErrorJudge(resolve_chat(name, options=options), prompts=models.own_prompts)
+
+
+def _write_blind(gathered: Gathered, items: Sequence[Item], folder: Path) -> None:
+    """A page and its key: those of an earlier one are written anew, and nothing else is."""
+    from eirene.agent.experiments.blind import KEY, PAGE, blind_pairs, read_key
+    from eirene.data.output import write_text
+    from eirene.views.comparison.blind import render_blind_page
+
+    pairs = blind_pairs(gathered.rows, items)
+    if not pairs:
+        say("the answers are the same in every mode: there is nothing for people to compare")
+        return
+    has_key = (folder / KEY).exists() and bool(read_key(folder))
+    page = render_blind_page([(p.pair, p.item, p.answers[0].text, p.answers[1].text) for p in pairs])
+    write_text(str(folder / PAGE), page, force=has_key)
+    lines = "".join(f"{pair.model_dump_json(exclude_none=True)}\n" for pair in pairs)
+    write_text(str(folder / KEY), lines, force=has_key)
+    say(f"{len(pairs)} pairs to be marked in {folder / PAGE}: give readers this page alone, and keep {KEY} from them")
+
+
+def blind(folder: BlindFolder) -> None:
+    """Count what people marked on the page of `compare --blind`, and make it into rows for `calibrate`."""
+    with output():
+        from eirene.agent.experiments.blind import (
+            blind_figures,
+            judged_rewrites,
+            labelled_answers,
+            read_key,
+            read_marks,
+        )
+        from eirene.data.output import write_text
+
+        key = read_key(Path(folder))
+        marks = read_marks(Path(folder), key)
+        figures = blind_figures(key, marks)
+        judged = [row.model_dump_json() for row in judged_rewrites(key, marks)]
+        labelled = [json.dumps(row, ensure_ascii=False) for row in labelled_answers(key, marks)]
+        for name, lines in (("marks.json", [json.dumps(figures, indent=2)]), ("judged.jsonl", judged),
+                            ("labelled.jsonl", labelled)):  # fmt: skip
+            write_text(str(Path(folder) / name), "".join(f"{line}\n" for line in lines), force=True)
+        _show_marks(figures)
+        say(f"for calibrate: {len(judged)} rows in judged.jsonl (gate), {len(labelled)} in labelled.jsonl (detectors)")
+
+
+def _show_marks(figures: dict[str, Any]) -> None:
+    """A table for each two modes, in the form of EIR's table 5, and how far readers agree."""
+    from eirene.cli.evaluate.critiques import print_table
+    from eirene.views.facts import visible
+    from eirene.views.tables import figure
+
+    def cells(found: dict[str, Any]) -> list[str]:
+        return [figure(found[name], 2) if name in found else "" for name in ("comprehensive", "preferred", "faulty")]
+
+    n, unmarked, columns = figures["pairs"], figures["unmarked"], ("comprehensive", "preferred", "faulty")
+    console().print(visible(f"Readers: {', '.join(figures['readers'])}. Marked are {n - unmarked} of {n} pairs."))
+    for found in figures["comparisons"]:
+        rows = [(mode, cells(of)) for mode, of in found["per_mode"].items()]
+        rows.append(("tie", cells({"preferred": found["tie"]})))
+        if len(figures["readers"]) > 1:
+            agreed = found["agreement"]
+            rows += [(of, cells({name: agreed[name][of] for name in columns})) for of in ("alpha", "kappa")]
+        title = f"\n{' and '.join(found['modes'])}: {found['pairs']} pairs, {found['marks']} marks"
+        print_table(columns, rows, title=title)

@@ -1,4 +1,4 @@
-// A record's claims with evidence, and the conversation before its question: the same as in page.html.j2.
+// A record's claims with evidence: the same as in page.html.j2.
 const drawEvidence = ([lead, place, words]) => paragraph("reason", lead, make("b", "", place), ": ", words);
 
 function drawClaim([n, verdict, words, why, evidence, figures]) {
@@ -23,13 +23,4 @@ function drawClaims([, answer, original, why]) {
     original ? paragraph("dim", `Of the original: ${original[0][0]}`) : null,
     drawVerification("The answer, sentence by sentence", answer),
     original ? drawVerification("The original answer, sentence by sentence", original) : null].filter(Boolean);
-}
-
-function drawConversation([title, note, turns]) {
-  const drawnTurns = turns.flatMap(([role, content]) => {
-    const said = make("dd", "text", content);
-    said.dir = "auto";
-    return [make("dt", "", role), said];
-  });
-  return folded(title, note ? make("p", "dim", note) : null, make("dl", "", ...drawnTurns));
 }

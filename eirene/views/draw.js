@@ -78,3 +78,13 @@ function drawDiff(lines) {
   }
   return parts;
 }
+
+// The conversation before a question: the same as in page.html.j2.
+function drawConversation([title, note, turns]) {
+  const drawnTurns = turns.flatMap(([role, content]) => {
+    const said = make("dd", "text", content);
+    said.dir = "auto";
+    return [make("dt", "", role), said];
+  });
+  return folded(title, note ? make("p", "dim", note) : null, make("dl", "", ...drawnTurns));
+}

@@ -29,8 +29,10 @@ def test_the_embedded_default_compares_offline_with_a_report(run: Run, tmp_path:
     table = (out / "table.md").read_text()
     assert table.count("|v:") == 1 and table.splitlines()[-1].startswith("All figures: `mode:improve/generic/")
     assert "hardly anything in mode improve:" in done.err
-    again = run("compare", EXAMPLES / "npov.jsonl", "--out", out, "--limit", "2", "--samples", "4")
+    again = run("compare", EXAMPLES / "npov.jsonl", "--out", out, "--limit", "2", "--samples", "4", "--blind", tmp_path)
     assert "6 of them there before" in again.err
+    n = len((tmp_path / "key.jsonl").read_text().splitlines())
+    assert n and f"{n} pairs to be marked in {tmp_path / 'blind.html'}: give readers this page alone" in again.err
     assert (out / "table.md").read_text() == table
     assert "between the 3 modes can be told: 2 items scored in all" in (out / "report.html").read_text()
     assert run("report", out / "rows.jsonl", "-o", out / "again.html").code == 0

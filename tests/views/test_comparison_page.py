@@ -8,6 +8,8 @@ from pathlib import Path
 
 import pytest
 
+from eirene.core.records import Item
+from eirene.views.comparison.blind import render_blind_page
 from eirene.views.comparison.verdict import verdict
 from tests import axe
 from tests.agent.server.chromium import BROWSER, Browser, browser
@@ -39,11 +41,12 @@ def opened(tab: Browser, path: Path, *, width: int = 1280) -> None:
 
 
 def test_hostile_texts_stay_texts_and_nothing_is_loaded() -> None:
-    page = page_of(compared_rows(2, question=EVIL), title=EVIL)
-    assert "<script>alert" not in page and "<img" not in page and "\x1b" not in page
-    assert "style=" not in page
-    assert not re.search(r"(?:src|href)=[\"']?https?:", page)
-    assert "default-src 'none'" in page
+    item = Item(question=EVIL, answer=EVIL, context=[EVIL], history=[{"role": "user", "content": EVIL}])
+    for page in (page_of(compared_rows(2, question=EVIL), title=EVIL), render_blind_page([(EVIL, item, EVIL, EVIL)])):
+        assert "<script>alert" not in page and "<img" not in page and "\x1b" not in page
+        assert "style=" not in page
+        assert not re.search(r"(?:src|href)=[\"']?https?:", page)
+        assert "default-src 'none'" in page
 
 
 class TestInABrowser:
