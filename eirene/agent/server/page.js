@@ -204,7 +204,7 @@ function restore() {
 
 const STAGES = { queued: "Wait for a place", draft: "Draft", sample_feedback: "Critique", select_critique: "Choose",
   refine: "Rewrite", check: "Check", rescore: "Score", gate: "Decide" };
-const DOING = { queued: "Waiting for a place", draft: "Writing a draft", sample_feedback: "Drawing critiques",
+const DOING = { queued: "Waiting for a place", draft: "Writing a draft", sample_feedback: "Looking for faults",
   select_critique: "Choosing the critique that most agree on", refine: "Rewriting the answer",
   check: "Checking its edits", rescore: "Scoring the rewrite", gate: "Deciding" };
 const live = { id: null, watched: 0, began: 0, clock: 0, steps: new Map(), votes: new Map(), draft: "", stages: [] };
@@ -238,12 +238,12 @@ function stage(name, round = 1) {
 function showVotes(event) {
   const count = live.steps.get("votes-" + event.round)?.dataset || { drawn: "0", valid: "0" };
   const drawn = Number(count.drawn) + 1, valid = Number(count.valid) + (event.valid ? 1 : 0);
-  const box = step("votes-" + event.round, `Round ${event.round}: votes`,
-    make("p", { class: "count" }, `${drawn} of ${event.total} critiques drawn, ${valid} can be counted`));
+  const box = step("votes-" + event.round, `Round ${event.round}: readings of the answer`,
+    make("p", { class: "count" }, `Read ${drawn} of ${event.total} times, ${valid} of them count`));
   Object.assign(box.dataset, { drawn, valid });
   at("bar").max = event.total;
   at("bar").value = drawn;
-  at("doing").textContent = (event.round > 1 ? `Round ${event.round}: ` : "") + `Drawing critiques: ${drawn} of ${event.total}`;
+  at("doing").textContent = (event.round > 1 ? `Round ${event.round}: ` : "") + `Looking for faults: reading ${drawn} of ${event.total}`;
 }
 
 function showCritique(event) {
@@ -278,7 +278,7 @@ const show = {
   rewrite: (e) => step("rewrite-" + e.round, `Round ${e.round}: the rewrite`, drawDiff(e.diff),
     e.unusable ? make("p", { class: "worse" }, e.unusable) : null),
   scored: (e) => step("scores-" + e.round, `Round ${e.round}: the scores`, drawScores(["before", "after"], scoreRows(e))),
-  decided: (e) => e.rewritten && step("gate-" + e.number, `Round ${e.round}: the gate`, make("p", {},
+  decided: (e) => e.rewritten && step("gate-" + e.number, `Round ${e.round}: the decision`, make("p", {},
     make("strong", {}, e.decision === "accept" ? "Accepted" : "Rejected"), ": " + e.why)),
 };
 
