@@ -164,16 +164,6 @@ def initial_state(item: Item | Mapping[str, Any], seed: int) -> dict[str, Any]:
     }
 
 
-def mermaid() -> str:
-    """The state machine as Mermaid text, drawn by LangGraph from the compiled graph."""
-
-    async def nothing(state: State) -> dict[str, Any]:
-        return {}
-
-    graph = _layout(dict.fromkeys(STEPS, nothing), Settings()).compile(name="eirene")
-    return str(graph.get_graph().draw_mermaid(with_styles=True))
-
-
 def sync_and_async(node: Callable[[Any], Awaitable[Any]], *, name: str) -> RunnableCallable:
     """The node as LangGraph takes it for sync and async runs; a sync run waits for it on an event loop of its own."""
 

@@ -98,7 +98,7 @@ class Nodes:
                 except Exception as error:
                     # A known error is told in the record; only an unknown one is worth its traceback.
                     unknown = not isinstance(error, EireneError)
-                    logger.warning("%s failed: %s", step.__name__, error, exc_info=unknown)
+                    logger.warning("the run failed in %s: %s", step.__name__, error, exc_info=unknown)
                     changes = failure(state, error)
                 if found is not None:
                     tell_step(found, changes, meter.total)

@@ -18,7 +18,7 @@ from eirene.cli.batch import app as batch
 from eirene.cli.evaluate import critiques, detectors
 from eirene.cli.flags import Command
 from eirene.cli.papers import papers
-from eirene.cli.terminal import configure_streams, log_to_stderr, output, say
+from eirene.cli.terminal import configure_streams, log_to_stderr, say
 from eirene.core.errors import AuthError, EireneError, InputError, MissingExtraError
 from eirene.core.logs import get_logger
 from eirene.core.process import acting_as_ctrl_c, settings_for_loading
@@ -53,15 +53,6 @@ _WANTED = {"int": "an integer", "float": "a number", "bool": "true or false"}
 """What pydantic, which reads values for Typer, wanted."""
 
 
-def _show_graph(wanted: bool) -> None:
-    if wanted:
-        from eirene.agent.graph import mermaid
-
-        with output():
-            typer.echo(mermaid().rstrip("\n"))
-        raise typer.Exit
-
-
 def _show_version(wanted: bool) -> None:
     if wanted:
         typer.echo(f"eirene {__version__}")
@@ -73,9 +64,6 @@ def _root(
     context: typer.Context,
     version: Annotated[
         bool, typer.Option("--version", help="Show the version and stop.", callback=_show_version, is_eager=True)
-    ] = False,
-    graph: Annotated[
-        bool, typer.Option("--graph", help="Print the loop's graph as Mermaid and stop.", callback=_show_graph)
     ] = False,
     verbose: Annotated[
         bool, typer.Option("--verbose", "-v", help="Log to standard error, tracebacks included.")

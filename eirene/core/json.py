@@ -46,6 +46,7 @@ def parse_json(data: bytes, *, where: str, from_model: bool = False) -> Any:
         value = _DECODER.decode(text)
     except json.JSONDecodeError as error:
         place = f"line {error.lineno}, column {error.colno}" if "\n" in text.strip() else f"column {error.colno}"
+        place = "at its end" if error.pos >= len(text.rstrip()) else place
         raise InputError(f"is not JSON: {error.msg} ({place})", where=where) from None
     except _BadValueError as error:
         raise InputError(str(error), where=where) from None

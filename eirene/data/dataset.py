@@ -144,6 +144,9 @@ def _refuse_missing(row: Row, there: Collection[str]) -> None:
         assert isinstance(row.data, dict)
         said = f"{no_column(missing, row.data)}; say which is which: --map {missing}=COLUMN, or in Python "
         call = f'eirene.data.open_dataset(FILE, columns=["{missing}=COLUMN"])'
+        inside = next((key for key, value in row.data.items() if isinstance(value, list)), None)
+        if inside is not None and row.where.endswith(".json"):
+            call += f"; for the rows in {inside!r} name {row.where}@{inside}"
         raise InputError(said + call, field=missing, where=row.where)
 
 

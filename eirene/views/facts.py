@@ -176,6 +176,11 @@ def _votes_on(sentence: int, round_: Round) -> Iterator[Vote]:
         yield "invalid" if tag is None else "incomplete" if tag == "Incomplete" else "complete"
 
 
+def is_judged(round_: Round) -> bool:
+    """Whether a critic could judge anything: where none could, the status says why, once."""
+    return any(not sample.not_checked for sample in round_.samples)
+
+
 def readings(record: Record) -> str:
     """What the drawn critiques are: of the embedded model one judgement, read again and again with noise."""
     return "noisy readings" if record.backend == "embedded" else "critiques"

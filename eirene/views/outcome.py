@@ -19,6 +19,7 @@ from eirene.views.facts import (
     Number,
     Vote,
     consistency,
+    is_judged,
     of_passages,
     readings,
     rewrites,
@@ -78,7 +79,7 @@ def critiques_of(record: Record) -> tuple[ShownCritique, ...]:
 def _is_new(record: Record, n: int) -> bool:
     critique = record.rounds[n - 1].critique
     if critique is None:
-        return bool(record.rounds[n - 1].samples)
+        return is_judged(record.rounds[n - 1])
     return n == 1 or critique != record.rounds[n - 2].critique
 
 

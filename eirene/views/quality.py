@@ -57,7 +57,7 @@ def headline(report: QualityReport) -> str:
     """The verdict in one line."""
     compared = "" if report.before is None else f", compared with {report.before} of the baseline"
     conditions = f"{len(report.outcomes)} condition{'' if len(report.outcomes) == 1 else 's'}"
-    return f"{VERDICTS[report.state]}: {report.checked} answers{compared}; {conditions}"
+    return f"{VERDICTS[report.state]}: {report.checked} answer{'s' * (report.checked != 1)}{compared}; {conditions}"
 
 
 def row_lines(row: RowReport) -> Iterator[str]:

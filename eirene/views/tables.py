@@ -71,7 +71,7 @@ def simple_table(*columns: str, numbers_from: int) -> Table:
     """An empty table for a terminal; the columns from `numbers_from` on hold numbers."""
     table = Table(box=box.SIMPLE_HEAD, show_edge=False, pad_edge=False)
     for n, name in enumerate(columns):
-        table.add_column(name, justify="right" if n >= numbers_from else "left")
+        table.add_column(name, justify="right" if n >= numbers_from else "left", overflow="fold")
     return table
 
 

@@ -30,6 +30,7 @@ from eirene.views.facts import (
     compared_texts,
     consistency,
     cost,
+    is_judged,
     last_candidate,
     polled_texts,
     readings,
@@ -73,7 +74,7 @@ def render(record: Record, *, unclear: Sequence[str] = ()) -> RenderableType:
         parts += section("Conversation before", *history_lines(record.history))
     parts += section("Question", Text(visible(record.question)))
     first = record.rounds[0] if record.rounds else None
-    if first is not None and (first.critique is not None or first.samples):
+    if first is not None and (first.critique is not None or is_judged(first)):
         parts += section("Critique", *_critique(first, readings(record)))
     candidate = last_candidate(record)
     if candidate is not None:

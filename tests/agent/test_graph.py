@@ -11,7 +11,7 @@ import pytest
 from langgraph.checkpoint.memory import InMemorySaver
 
 import eirene
-from eirene.agent.graph import compile_graph, initial_state, mermaid
+from eirene.agent.graph import compile_graph, initial_state
 from eirene.agent.record import make_record
 from eirene.agent.settings import Settings
 from eirene.agent.state import Event, Parts
@@ -33,11 +33,6 @@ def test_the_nodes_are_the_six_steps() -> None:
     assert sorted(n for n in graph.get_graph().nodes if not n.startswith("__")) == NODES
     assert graph.config is not None
     assert graph.config["recursion_limit"] == Settings().recursion_limit == 31
-
-
-def test_mermaid_names_every_node() -> None:
-    text = mermaid()
-    assert all(f"{name}(" in text for name in NODES)
 
 
 def test_the_graph_runs_as_any_langgraph_graph() -> None:

@@ -39,13 +39,6 @@ def test_the_version_is_shown(run: Run) -> None:
     assert run("--version").out == f"eirene {__version__}\n"
 
 
-def test_the_graph_is_mermaid(run: Run) -> None:
-    shown = run("--graph").out
-    assert "graph TD;" in shown
-    for node in ("sample_feedback", "select_critique", "refine", "check", "rescore", "gate"):
-        assert f"{node}({node})" in shown
-
-
 @each("arguments", [["--help"], ["refine", "--help"], ["refine", "missing.json"]])
 def test_help_and_usage_errors_load_nothing_heavy(arguments: list[str]) -> None:
     code = f"import sys; from eirene.cli import main; main({arguments!r}); print(sorted({HEAVY!r} & set(sys.modules)))"
@@ -69,6 +62,6 @@ def test_a_fault_of_our_own_is_one_line() -> None:
 
 def test_a_full_disk_is_one_line() -> None:
     with open("/dev/full", "w") as full:
-        command = [sys.executable, "-m", "eirene", "--graph"]
+        command = [sys.executable, "-m", "eirene", "prompts"]
         done = subprocess.run(command, stdout=full, stderr=subprocess.PIPE, text=True, check=False)
     assert (done.returncode, done.stderr) == (1, "error: the system: No space left on device\n")

@@ -31,6 +31,8 @@ BAD_ROWS = {
 BAD_BYTES = {
     "not JSON": (b"question: why", "is not JSON"),
     "cut off": (b'{"question": "q", "answer": "a', "is not JSON"),
+    "no end": (b'{"question": "q", "answer": "a"\n', "is not JSON: Expecting ',' delimiter (at its end)"),
+    "rows under a key": (b'{"data": [{"question": "q", "answer": "a"}]}', "for the rows in 'data' name "),
     "not UTF-8": (b'{"question": "q", "answer": "caf\xe9"}', "is not UTF-8"),
     "UTF-16": ('{"question": "q"}'.encode("utf-16"), "is UTF-16"),
     "raw NUL": (b'{"question": "q", "answer": "a\x00"}', "is not JSON"),

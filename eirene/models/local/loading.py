@@ -182,6 +182,8 @@ def _check_folder(path: str, *, field: str) -> None:
         raise InputError(f"there is no folder {path!r}", field=field)
     if not Path(path).is_dir():
         _offline_without_hub()
+    elif not any(Path(path, name).is_file() for name in (_CONFIG, "tokenizer_config.json", ADAPTER_CONFIG)):
+        raise InputError(f"the folder {path!r} holds no model: it has no {_CONFIG}", field=field)
 
 
 @functools.cache
