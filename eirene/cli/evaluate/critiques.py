@@ -259,6 +259,10 @@ def _show_feedback(report: Json) -> None:
     if "unscored" not in report["calibration"]:
         rows = list(_consistency_rows(report["calibration"]))
         print_table(("answers", "quality"), rows, title="Are consistent critiques better ones?")
+    if "unscored" not in report["references"]:
+        names = tuple(report["references"])
+        shares = [("answers with one", [cell(report["references"][n]) for n in names])]
+        print_table(names, shares, title="Web addresses in the reasons that were not given (EIR, section 4.1)")
     if "unscored" not in report["answers"]:
         rows = _answer_rows(report["answers"])
         print_table(("ROC AUC", "AP", "F1", "accuracy"), rows, title="Answers that lack something")

@@ -25,6 +25,7 @@ from eirene.eval.metrics.feedback import (
     random_outcomes,
     reason_overlap,
     scored_row,
+    strange_references,
 )
 from eirene.text.sentences import split_sentences
 
@@ -204,7 +205,7 @@ def case(gold: str, *reasons: str | None) -> FeedbackCase:
 
 def test_a_row_holds_the_shares_of_the_valid_samples() -> None:
     samples = [
-        Sample(tags=tags("CII"), reasons=(None, "a", "b")),
+        Sample(tags=tags("CII"), reasons=(None, "a, see https://x.org", "b")),
         Sample(tags=tags("CCI"), reasons=(None, None, "b")),
         Sample(invalid="refusal"),
         Sample(tags=tags("CCC"), reasons=(None, None, None)),
@@ -215,6 +216,7 @@ def test_a_row_holds_the_shares_of_the_valid_samples() -> None:
     assert found.shares == pytest.approx((0, 1 / 3, 2 / 3))
     assert found.share_any == pytest.approx(2 / 3)
     assert found.tags == tags("CCI")
+    assert (found.samples_invent, found.vote_invents) == (pytest.approx(1 / 3), False)
 
 
 def test_reasons_overlap_where_both_find_fault() -> None:
@@ -222,6 +224,29 @@ def test_reasons_overlap_where_both_find_fault() -> None:
     found = reason_overlap(critique("III", "The costs of parking.", "x", "y"), case("ICC", "Parked fines.", None, None))
     assert found == pytest.approx(0.5)
     assert reason_overlap(critique("CCI", None, None, "y"), case("ICC", "Fines.", None, None)) is None
+
+
+def test_references_that_were_given_are_not_invented() -> None:
+    """Known from the annotators, whatever the scheme and the point behind them; text and case are no address."""
+    known = case("ICC", "See (http://www.a.org/b).", None, None)
+    assert strange_references(["https://A.org/b, as x.y says", None], known) == set()
+    assert strange_references(["at www.a.org/c."], known) == {"a.org/c"}
+
+
+def test_references_before_and_after_the_vote_are_paired() -> None:
+    """EIR, section 4.1: from 20 to 10 % of the answers is its "50 % reduction"; unscored where there is one sample."""
+    rows = [
+        row("I", "I", samples_invent=share, vote_invents=said)
+        for share, said, n in ((1.0, True, 5), (0.5, False, 8), (0.2, True, 5), (0.0, False, 32))
+        for _ in range(n)
+    ]
+    found = report(rows)["references"]
+    assert [found[name]["value"] for name in found] == pytest.approx([0.2, 0.2, 0.0, 0.0])
+    halved = [one.model_copy(update={"vote_invents": one.samples_invent == 1.0}) for one in rows]
+    found = report(halved)["references"]
+    assert [found[name]["value"] for name in found] == pytest.approx([0.2, 0.1, -0.1, 0.5])
+    assert found["difference"]["low"] < -0.1 < found["difference"]["high"] < 0
+    assert "unscored" in report([row("I", "I", samples_invent=1.0, vote_invents=True, n_valid=1)])["references"]
 
 
 def test_rows_that_contradict_themselves_are_refused() -> None:
