@@ -191,7 +191,7 @@ def ask(folder: Path, count: int) -> None:
             p50, p95, p99 = 1000 * np.quantile(values, [0.5, 0.95, 0.99])
             print(f"{name}, {kind} time: p50 {p50:.1f} ms, p95 {p95:.1f} ms, p99 {p99:.1f} ms", flush=True)
     print(memory())
-    hits = recalled(Retriever(index, AtHand(encoder.digest, asked, vectors), by_names=False), asked, vectors)
+    hits = recalled(Retriever(index, AtHand(encoder.digest, asked, vectors), names="none"), asked, vectors)
     print(f"recall@5 against exact cosines over all vectors: {np.mean(hits):.4f}, lowest of a question {min(hits):.1f}")
 
 

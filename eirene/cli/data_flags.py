@@ -250,7 +250,10 @@ def with_id(items: Sequence[Item], row: str | None, *, where: str) -> Sequence[I
 _corpus_option = partial(typer.Option, rich_help_panel="Passages")
 
 CorpusEncoder = Annotated[
-    str, _corpus_option(metavar="NAME", help="embedded, or a sentence-transformers model by name.")
+    str,
+    _corpus_option(
+        metavar="NAME", help="embedded, or a sentence-transformers model by name (NAME?as=fava: by inner product)."
+    ),
 ]
 Passages = Annotated[int, _corpus_option(help="Passages found for each row.")]
 

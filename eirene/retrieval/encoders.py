@@ -18,6 +18,8 @@ if TYPE_CHECKING:
     from eirene.models.encoder.runtime import Encodes
 
 SHIPPED = "embedded"
+AS_FAVA = "?as=fava"
+"""Ends the name of an encoder whose vectors keep their lengths, as Contriever's do."""
 _FIELD = "corpus-encoder"
 _PROBE = "What tells two encoders apart?"
 _PARTS = ("modules.json", "router_config.json")
@@ -27,6 +29,9 @@ _TOGETHER = 16
 def encoder_named(name: str = SHIPPED) -> Encodes:
     """The encoder behind a name: `embedded`, or what `sentence_transformers.SentenceTransformer` takes.
 
+    With `AS_FAVA` behind it its vectors are not brought to length 1: passages are compared by inner product, as FAVA
+    does with Contriever (sections 5 and 6.2), and one of them comes by the name of an entity (`Retriever`).
+
     Raises `MissingExtraError` without that package, and `InputError` for a model that it cannot load, that would run
     code of its own, whose weights hold NaN, or lack tensors: then its vectors are others at every load.
     """
@@ -34,7 +39,10 @@ def encoder_named(name: str = SHIPPED) -> Encodes:
         from eirene.models.encoder.runtime import shipped_encoder
 
         return shipped_encoder()
-    _refuse_code(name)
+    model, option, rest = name.partition("?")
+    if option + rest not in ("", AS_FAVA) or (model == SHIPPED and option):
+        raise InputError(f"an encoder is named {SHIPPED}, NAME or NAME{AS_FAVA}, got {name!r}", field=_FIELD)
+    _refuse_code(model)
     first, second = (_loaded(name, seed=seed) for seed in (0, 1))
     if first.digest != second.digest:
         raise InputError(f"the encoder {name!r} lacks tensors, which would be random; fetch it again", field=_FIELD)
@@ -43,6 +51,7 @@ def encoder_named(name: str = SHIPPED) -> Encodes:
 
 def _loaded(name: str, *, seed: int) -> _SentenceEncoder:
     """The model as the library loads it. What its weights do not bring is drawn: by another seed it is another."""
+    model_name = name.removesuffix(AS_FAVA)
     with importing("sentence_transformers"):
         import torch
         from sentence_transformers import SentenceTransformer
@@ -52,7 +61,7 @@ def _loaded(name: str, *, seed: int) -> _SentenceEncoder:
         torch.manual_seed(seed)
         try:
             model = SentenceTransformer(
-                name, device="cpu", trust_remote_code=False, model_kwargs={"use_safetensors": True}
+                model_name, device="cpu", trust_remote_code=False, model_kwargs={"use_safetensors": True}
             )
             encoder = _SentenceEncoder(name, model)
         except Exception as error:  # the library raises whatever its loaders and the hub raise
@@ -90,6 +99,7 @@ def _types(value: Any) -> Iterator[str]:
 class _SentenceEncoder:
     def __init__(self, name: str, model: Any) -> None:
         self._model = model
+        self.by_product = name.endswith(AS_FAVA)
         # Two models of one name differ in their weights: the vector of a fixed text tells them apart.
         probe = np.round(self.encode([_PROBE]), 3).tobytes()
         self._digest = hashlib.sha256(name.encode() + probe).hexdigest()[:12]
@@ -99,7 +109,7 @@ class _SentenceEncoder:
         return self._digest
 
     def encode(self, texts: Sequence[str]) -> NDArray[np.float32]:
-        found = self._model.encode(list(texts), normalize_embeddings=True, show_progress_bar=False)
+        found = self._model.encode(list(texts), normalize_embeddings=not self.by_product, show_progress_bar=False)
         return np.asarray(found, np.float32)
 
 

@@ -8,7 +8,7 @@ from __future__ import annotations
 import threading
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Protocol
+from typing import TYPE_CHECKING, Literal, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
@@ -23,8 +23,10 @@ from eirene.retrieval.search import (
     cosines_of,
     distances_of,
     near_by_signs,
+    products_of,
     shares_of_names,
     sharing_names,
+    titled,
 )
 from eirene.text.unicode import mend_surrogates
 
@@ -35,14 +37,15 @@ if TYPE_CHECKING:
     from eirene.models.encoder.runtime import Encodes
 
 TOP = 5
+Names = Literal["first", "one", "none"]
 _POOL = 50
 """Passages that are ranked: so many by cosine, and so many that share the names."""
 
 
 @dataclass(frozen=True, slots=True)
 class Hit:
-    """A passage that was found. `score`: its cosine, or what the reranker gave; `names`: the share of the query's
-    names (weighed by how rare they are) that it has, 0 where it shares less than half of them.
+    """A passage that was found. `score`: its cosine or inner product, or what the reranker gave; `names`: the share of
+    the query's names (weighed by how rare they are) that it has, 0 where it shares less than half of them.
     """
 
     passage: Passage
@@ -62,9 +65,11 @@ class Reranker(Protocol):
 class Retriever:
     """Finds passages of an index. The same query finds the same passages; safe to share between threads.
 
-    Passages that share the query's names and numbers rank before all others (the paper's document by entity match),
-    and within both groups the higher score ranks higher. The ranking is given from its end: what is most relevant
-    stands last, nearest to the text that it is compared with.
+    `names` "first": passages that share the query's names and numbers rank before all others, and within both groups
+    the higher score ranks higher. "one": one passage is that whose title the query names, the first of its document,
+    in the place of the last by score (FAVA, sections 6.2 and 7: "one document retrieved by string matching based on the
+    entity name"); all rank by score. "none": by score alone. None: "one" for an encoder by inner product, else "first".
+    The ranking is given from its end: what is most relevant stands last, nearest to the text that it is compared with.
     """
 
     def __init__(
@@ -74,7 +79,7 @@ class Retriever:
         *,
         top: int = TOP,
         reranker: Reranker | None = None,
-        by_names: bool = True,
+        names: Names | None = None,
     ) -> None:
         if top < 1:
             raise InputError(f"top must be at least 1, got {top}", field="top")
@@ -84,14 +89,15 @@ class Retriever:
         self.top = top
         self._encoder = encoder
         self._reranker = reranker
-        self._by_names = by_names
+        self._by_product: bool = getattr(encoder, "by_product", False)
+        self._names: Names = ("one" if self._by_product else "first") if names is None else names
         self._turn = threading.Lock()
 
     @property
     def version(self) -> str:
         """What its findings hang on, for signatures: corpus, encoder, reranker, number."""
         more = "" if self._reranker is None else f"+{self._reranker.digest}"
-        names = "" if self._by_names else ",no-names"
+        names = "" if self._names == "first" else f",names={self._names}"
         return f"{self.index.digest[:12]}@{self.index.encoder}{more},top={self.top}{names}"
 
     def find(self, query: str) -> list[Hit]:
@@ -115,14 +121,18 @@ class Retriever:
             chosen.setdefault(" ".join(hit.passage.text.split()), hit)
             if len(chosen) == self.top:
                 break
-        return list(chosen.values())[::-1]
+        hits = list(chosen.values())
+        return (sorted(hits, key=lambda hit: -hit.score) if self._names == "one" else hits)[::-1]
 
     def _pool(self, query: str, vector: NDArray[np.float32]) -> tuple[dict[int, float], dict[int, float]]:
-        """The cosines of the passages that are ranked, and the shares of names of those that share them."""
+        """The scores of the passages that are ranked, and the shares of names of those that share them."""
         index, count = self.index, max(_POOL, self.top)
+        if self._by_product or self._names == "one":
+            return self._pool_with_entity(query, vector, count)
         distances = distances_of(index.codes, vector)
         candidates = near_by_signs(distances, max(CANDIDATES, count))
-        shares = shares_of_names(index.keys, index.owners, len(index), query) if self._by_names else None
+        by_names = self._names == "first"
+        shares = shares_of_names(index.keys, index.owners, len(index), query) if by_names else None
         if shares is not None:
             candidates = np.union1d(candidates, sharing_names(shares, distances, CANDIDATES))
         cosines = cosines_of(index.vectors, index.rows, candidates, vector)
@@ -133,6 +143,26 @@ class Retriever:
             chosen = np.union1d(chosen, named)
             shared = {n: s for n in candidates[chosen].tolist() if (s := float(shares[n])) > MOST}
         return dict(zip(candidates[chosen].tolist(), cosines[chosen].tolist(), strict=True)), shared
+
+    def _pool_with_entity(
+        self, query: str, vector: NDArray[np.float32], count: int
+    ) -> tuple[dict[int, float], dict[int, float]]:
+        """The highest inner products of all passages, and the passage of the entity that the query names."""
+        products = products_of(self.index.vectors, self.index.rows, vector)
+        chosen = np.argsort(-products, kind="stable")[:count].tolist()
+        entity = self._entity(query) if self._names == "one" else None
+        named = {} if entity is None else {entity: 1.0}
+        return {n: float(products[n]) for n in {*chosen, *named}}, named
+
+    def _entity(self, query: str) -> int | None:
+        index = self.index
+        shares = shares_of_names(index.keys, index.owners, len(index), query)
+        if shares is None:
+            return None
+        order = np.argsort(-shares, kind="stable")[:CANDIDATES]
+        numbers = np.sort(order[shares[order] > 0]).tolist()
+        place = titled([passage.title for passage in index.passages(numbers)], query)
+        return None if place is None else numbers[place]
 
 
 class Finds(Protocol):

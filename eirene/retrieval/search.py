@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import hashlib
 import re
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
@@ -77,6 +78,13 @@ def cosines_of(
     return np.asarray(vectors[np.asarray(rows[passages])], np.float32) @ query
 
 
+def products_of(vectors: NDArray[np.float16], rows: Rows, query: NDArray[np.float32]) -> NDArray[np.float32]:
+    """The inner products of all passages with the query: [n]. Vectors of any length; signs tell nothing of that."""
+    starts = range(0, len(rows), _BLOCK)
+    places = (np.arange(start, min(start + _BLOCK, len(rows))) for start in starts)
+    return np.concatenate([cosines_of(vectors, rows, block, query) for block in places])
+
+
 def shares_of_names(keys: Words, owners: NDArray[np.int32], size: int, text: str) -> NDArray[np.float64] | None:
     """The share of the text's names that each passage has, weighed, in [0, 1]: [size]; None without names that count.
 
@@ -123,6 +131,22 @@ def names_of(text: str) -> frozenset[str]:
         if word[0].isdigit() or (word[0].isupper() and word.lower() not in STOP_WORDS):
             found.add(word.lower())
     return frozenset(found)
+
+
+def titled(titles: Sequence[str], query: str) -> int | None:
+    """The place of the title that names what the query is about: the longest that stands in its first line (the
+    question), or else anywhere in it, word for word and with a name in it. Of equals the first; None without one.
+    """
+
+    def words(text: str) -> str:
+        return f" {' '.join(_WORD.findall(text.lower()))} "
+
+    named = [(n, words(title)) for n, title in enumerate(titles) if names_of(title)]
+    for text in (query.partition("\n")[0], query):
+        found = [(len(title), -n) for n, title in named if title in words(text)]
+        if found:
+            return -max(found)[1]
+    return None
 
 
 def hashed(name: str) -> int:

@@ -32,7 +32,7 @@ def test_what_is_relevant_stands_last_and_names_come_before_all(tmp_path: Path) 
     assert set(ids(found)[-2:]) == {"oslo", "norway"}
     assert ids(found)[0] == "paris"  # alike, and of another name
     assert [hit.names > 0 for hit in found] == [False, True, True]
-    without = Retriever(index, encoder, top=3, by_names=False).find("What is the capital of Norway?")
+    without = Retriever(index, encoder, top=3, names="none").find("What is the capital of Norway?")
     assert set(ids(without)) == {"oslo", "norway", "paris"}
     assert [hit.score for hit in without] == sorted(hit.score for hit in without)
 
@@ -62,7 +62,7 @@ def test_a_reranker_has_the_last_word_on_scores(tmp_path: Path) -> None:
 
     encoder = Counting()
     index = open_index(write(tmp_path / "c.jsonl", ROWS), encoder, folder=tmp_path / "i")
-    retriever = Retriever(index, encoder, reranker=Backwards(), by_names=False)
+    retriever = Retriever(index, encoder, reranker=Backwards(), names="none")
     assert ids(retriever.find("capital of Norway"))[-1] == "bread"
     assert "backwards" in retriever.version
 
@@ -111,7 +111,7 @@ def test_few_passages_are_searched_exactly(tmp_path: Path) -> None:
     index = open_index(write(tmp_path / "c.jsonl", rows), encoder, folder=tmp_path / "i")
     query = encoder.encode(["a blue thing"])[0]
     order = np.argsort(-(np.asarray(index.vectors, np.float32)[index.rows] @ query), kind="stable")[:5]
-    found = Retriever(index, encoder, by_names=False).find("a blue thing")
+    found = Retriever(index, encoder, names="none").find("a blue thing")
     assert ids(found)[::-1] == [str(n) for n in order]
 
 
@@ -140,6 +140,40 @@ def test_what_shares_the_names_is_ranked_by_nearness(tmp_path: Path) -> None:
     rows += [{"id": f"x{n}", "text": f"Bread of kind {n} is baked."} for n in range(5000)]
     index = open_index(write(tmp_path / "c.jsonl", rows), Spread(), folder=tmp_path / "i")
     assert ids(Retriever(index, Spread()).find("What is the population of Oslo?"))[-1] == "best"
+
+
+def test_fava_finds_by_inner_product_and_one_document_by_the_entitys_name(tmp_path: Path) -> None:
+    """Sections 6.2 and 7: one document by string matching on the entity, the others by Contriever; a tiny one, random.
+
+    Contriever's vectors are means of tokens, and not brought to length 1.
+    """
+    library = pytest.importorskip("sentence_transformers")
+    from tests.tiny_bert import make_bert
+
+    rows = [
+        {"id": str(n), "text": f"The quick fox jumps over {n} lazy dogs, and {n * 7} times more."} for n in range(40)
+    ]
+    rows += [{"id": "ada", "title": "Ada Lovelace", "text": "A writer. " + "She wrote. " * 60}]
+    rows += [{"id": "ada king", "title": "Ada", "text": "A town."}, {"id": "fox", "title": "the fox", "text": "Red."}]
+    folder = str(make_bert(tmp_path / "bert", texts=[str(r["text"]) for r in rows]))
+    encoder = encoder_named(f"{folder}?as=fava")
+    index = open_index(write(tmp_path / "c.jsonl", rows), encoder, folder=tmp_path / "i")
+    query = "Tell me a bio of Ada Lovelace.\nAda likes the fox."
+    model = library.SentenceTransformer(folder, device="cpu")
+    shown = [p.shown for p in index.passages(range(len(index)))]
+    products = np.asarray(index.vectors, np.float32)[index.rows] @ encoder.encode([query])[0]
+    assert products == pytest.approx(model.encode(shown) @ model.encode([query])[0], rel=0.01)  # in half precision
+    order = [index.passages([n])[0].id for n in np.argsort(-products, kind="stable")]
+    assert not np.allclose(np.linalg.norm(model.encode(shown), axis=1), 1, atol=0.1)
+    assert ids(Retriever(index, encoder, names="none").find(query))[::-1] == order[:5]
+    found = Retriever(index, encoder).find(query)
+    assert set(ids(found)) == {"ada", *[name for name in order if name != "ada"][:4]}
+    assert [hit.score for hit in found] == sorted(hit.score for hit in found)
+    assert "names=one" in Retriever(index, encoder).version and encoder.digest != encoder_named(folder).digest
+    assert ids(Retriever(index, encoder).find("quick dogs"))[::-1] != []
+    for name in ("embedded?as=fava", f"{folder}?as=dpr"):
+        with pytest.raises(InputError, match="NAME or NAME"):
+            encoder_named(name)
 
 
 def test_an_item_gets_passages_and_their_ids(tmp_path: Path) -> None:
