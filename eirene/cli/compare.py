@@ -148,7 +148,7 @@ def _judge(models: ModelFlags, concurrency: int, *, cache: CallCache | None) -> 
 
 
 def _write_blind(gathered: Gathered, items: Sequence[Item], folder: Path) -> None:
-    """A page and its key: those of an earlier one are written anew, and nothing else is."""
+    """A page and its key. Raises `InputError` rather than write over what is no earlier page with its key."""
     from eirene.agent.experiments.blind import KEY, PAGE, blind_pairs, read_key
     from eirene.data.output import write_text
     from eirene.views.comparison.blind import render_blind_page
@@ -157,11 +157,12 @@ def _write_blind(gathered: Gathered, items: Sequence[Item], folder: Path) -> Non
     if not pairs:
         say("the answers are the same in every mode: there is nothing for people to compare")
         return
-    has_key = (folder / KEY).exists() and bool(read_key(folder))
+    if any((folder / name).exists() for name in (KEY, PAGE)):
+        read_key(folder)
     page = render_blind_page([(p.pair, p.item, p.answers[0].text, p.answers[1].text) for p in pairs])
-    write_text(str(folder / PAGE), page, force=has_key)
+    write_text(str(folder / PAGE), page, force=True)
     lines = "".join(f"{pair.model_dump_json(exclude_none=True)}\n" for pair in pairs)
-    write_text(str(folder / KEY), lines, force=has_key)
+    write_text(str(folder / KEY), lines, force=True)
     say(f"{len(pairs)} pairs to be marked in {folder / PAGE}: give readers this page alone, and keep {KEY} from them")
 
 

@@ -13,7 +13,7 @@ from typing import Any, Literal
 
 from eirene.agent.experiments.compare import CompareRow
 from eirene.core.errors import InputError
-from eirene.core.records import MODES, Item
+from eirene.core.records import MODES, Item, Mode
 from eirene.core.scores import wilson
 from eirene.core.signature import digest
 from eirene.core.validation import FrozenModel, validated
@@ -24,8 +24,9 @@ from eirene.gate.calibration import JudgedRewrite
 from eirene.text.unicode import Text
 
 KEY, PAGE, MARKS = "key.jsonl", "blind.html", "marks*.jsonl"
-ORIGINAL = "original"
+ORIGINAL: Literal["original"] = "original"
 """What the answer that was given is called beside the modes."""
+Origin = Mode | Literal["original"]
 Letter = Literal["A", "B"]
 _LETTERS: tuple[Letter, Letter] = ("A", "B")
 _ORDER = (ORIGINAL, *MODES)
@@ -34,7 +35,7 @@ _ORDER = (ORIGINAL, *MODES)
 class BlindAnswer(FrozenModel):
     """An answer of a pair, and what it came from: modes, `original` among them. One text may be that of several."""
 
-    modes: tuple[str, ...]
+    modes: tuple[Origin, ...]
     text: str
 
 
@@ -72,7 +73,7 @@ def blind_pairs(rows: Iterable[CompareRow], items: Iterable[Item]) -> list[Blind
     Which is A, and the order of the pairs, follow from hashes of seed, item and texts: knowing them tells no mode.
     """
     by_id = {item.id: item for item in items}
-    texts: dict[tuple[str, int], dict[str, list[str]]] = {}
+    texts: dict[tuple[str, int], dict[str, list[Origin]]] = {}
     for row in rows:
         there = texts.setdefault(row.pair, {row.record.original: [ORIGINAL]})
         if row.record.status != "failed":
