@@ -9,7 +9,7 @@ from __future__ import annotations
 import difflib
 import inspect
 import tomllib
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import closing, contextmanager, nullcontext
 from dataclasses import MISSING, dataclass, fields, is_dataclass
 from typing import TYPE_CHECKING, Annotated, Any, Literal, Self, get_args, get_origin, get_type_hints
@@ -175,6 +175,13 @@ class LoopFlags(LoopSettings):
             raise InputError(f"{flag}{str(error)[len(name) + 2 :]}", field=name) from None
 
 
+PRESETS: Mapping[str, Mapping[str, Any]] = {
+    "eir": {
+        "samples": 20, "stop": "none", "critic-readout": "vote", "rewrite": "whole", "candidates": 1, "max-rounds": 1,
+    },
+}  # fmt: skip
+"""What `--config` knows by name. `eir`: a vote of 20 samples whatever the first ones say, and one rewrite of the whole
+answer (Sachdeva et al. 2024, section 4)."""
 _NOT_IN_FILES = {"config", "graph", "help", "help-all", "version"}
 
 
@@ -182,11 +189,12 @@ def load_config(context: typer.Context, path: str | None) -> str | None:
     """The callback of `--config`: makes the file's values the defaults of this command.
 
     A key is a flag's long name, with `-` or `_`. A flag of another command is passed over, so that one file serves
-    all; a key that is no flag of any command is an `InputError`, as is a value of the wrong type.
+    all; a key that is no flag of any command is an `InputError`, as is a value of the wrong type. A name of `PRESETS`
+    stands for a file.
     """
     if path is None or context.resilient_parsing:
         return path
-    values = _read_toml(path)
+    values = PRESETS[path] if path in PRESETS else _read_toml(path)
     here = dict(_flags_of(context.command))
     everywhere = _all_flags_of(context.find_root().command)
     defaults: dict[str, Any] = {}
@@ -262,8 +270,8 @@ Force = Annotated[bool, typer.Option("--force", help="Write over files that exis
 Config = Annotated[
     str | None,
     typer.Option(
-        metavar="FILE",
-        help="A TOML file that holds any of these flags (`max-rounds = 3`); flags given here win.",
+        metavar="FILE|eir",
+        help="A TOML file that holds any of these flags (`max-rounds = 3`), or the EIR paper's; flags given here win.",
         callback=load_config,
         is_eager=True,
     ),

@@ -247,8 +247,8 @@ def _check_fields(prompt: Prompt, wanted: frozenset[str], where: str) -> None:
     named = (("missing", missing), ("unknown", unknown))
     found = [f"{what}: {', '.join(sorted(names))}" for what, names in named if names]
     if found:
-        fields, spared = (", ".join(map(_shown, sorted(names))) for names in (wanted, wanted - needed))
-        may = f", of which {spared} may be left out" if spared else ""
+        fields, optional = (", ".join(map(_shown, sorted(names))) for names in (wanted, wanted - needed))
+        may = f", of which {optional} may be left out" if optional else ""
         raise InputError(f"{'; '.join(found)}; its fields are {fields}{may}", where=where)
 
 

@@ -23,6 +23,14 @@ def test_a_file_may_hold_flags_and_given_flags_win(run: Run, tmp_path: Path) -> 
     assert {"n:6", "rounds:3", "stop:exact", "seed:2", "gate:0.3/0.02/0.02/keep"} <= set(record["signature"].split("|"))
 
 
+def test_eir_stands_for_the_papers_settings(run: Run) -> None:
+    """20 samples whatever the first ones say; a flag given beside it wins."""
+    record = run("refine", ROW, "--seed", "2", "--config", "eir", "--json").record
+    assert {"n:20", "rounds:1", "stop:none", "seed:2"} <= set(record["signature"].split("|"))
+    assert len(record["rounds"][0]["samples"]) == 20
+    assert "|n:4|" in run("refine", ROW, "--config", "eir", "--samples", "4", "--json").record["signature"]
+
+
 def test_flags_of_other_commands_are_passed_over(run: Run, tmp_path: Path) -> None:
     """One file serves all commands."""
     path = config(tmp_path, 'samples = 6\ndetectors = "rouge"')

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -214,7 +215,8 @@ async def aevaluate_feedback(
     completeness.
 
     Of the settings, `samples`, `stop`, `min_consistency` and `seed` count. A case whose model fails is a `failed` row.
-    Raises `InputError` for a journal of other settings or data, `AuthError` and `QuotaError` from the model.
+    One journal may hold the rows of several seeds. Raises `InputError` for a journal of other settings or data,
+    `AuthError` and `QuotaError` from the model.
     """
     settings = make_settings(settings, {}).model_copy(update={"critic": "completeness"})
     line = evaluation_signature(parts, settings)
@@ -233,9 +235,8 @@ async def aevaluate_feedback(
         )  # fmt: skip
 
     def fault(row: FeedbackRow) -> str | None:
-        return (
-            None if row.signature == line else f"was made with other settings: {settings_changed(row.signature, line)}"
-        )
+        changed = settings_changed(re.sub(r"(?<=\|seed:)\d+", str(settings.seed), row.signature), line)
+        return f"was made with other settings: {changed}" if changed else None
 
     kind = RowKind(
         model=FeedbackRow, name="rows of an evaluation", is_failed=lambda row: row.status == "failed", fault=fault

@@ -24,6 +24,7 @@ if TYPE_CHECKING:
     from eirene.data import Selection
     from eirene.eval.datasets.annotated import AnnotatedSet
     from eirene.eval.datasets.base import FeedbackCase
+    from eirene.eval.metrics.feedback import FeedbackRow
 
 T = TypeVar("T")
 Json = dict[str, Any]
@@ -138,11 +139,13 @@ def print_table(
 
 
 def cell(value: Any) -> str:
-    """A figure with its interval, a plain number, or a dash for what is not there."""
+    """A figure with its interval or its spread over seeds, a plain number, or a dash for what is not there."""
     from eirene.views.tables import figure
 
     if not isinstance(value, dict):
         return "" if value is None else f"{value:.3f}"
+    if "spread" in value:
+        return f"{value['value']:.3f} ± {value['spread']:.3f}"
     return figure(value) if "value" in value else "-"
 
 
@@ -189,6 +192,9 @@ FeedbackData = Annotated[
     str, typer.Argument(metavar="DATA|-", help="HaluQuestQA (published or row form) or QA-Feedback, in any format.")
 ]
 Split = Annotated[str, typer.Option(help="A part of HaluQuestQA's published file: all, train or test.")]
+Seeds = Annotated[
+    str, typer.Option(help="Draw with each of these seeds, such as 0,1,2; figures are their mean and spread.")
+]
 
 
 @with_groups()
@@ -196,9 +202,10 @@ def feedback(
     data: FeedbackData,
     *,
     models: BackendFlags,
-    loop: Annotated[LoopFlags, Only("samples", "stop", "seed", "min_consistency", "evidence", "critic_readout")],
+    loop: Annotated[LoopFlags, Only("samples", "stop", "min_consistency", "evidence", "critic_readout")],
     rows: RowFlags,
     split: Split = "all",
+    seeds: Seeds = "0",
     format: data_flags.Format = "auto",
     selection: SelectionFlags,
     draws: flags.Draws = 10_000,
@@ -211,17 +218,33 @@ def feedback(
         cases = chosen_of(_cases(data, format, split), chosen)
         from eirene.agent.experiments.critic import aevaluate_feedback
         from eirene.eval.metrics.bootstrap import Resamples
-        from eirene.eval.metrics.feedback import feedback_report
 
-        settings = loop.settings()
+        settings = [loop.settings(seed=seed) for seed in dict.fromkeys(flags.listed_seeds(seeds))]
+        if not settings:
+            raise InputError("give at least one seed", field="seeds")
         Resamples(draws=draws)  # says what is wrong before anything is spent
-        done = rows.make(aevaluate_feedback, cases, models.parts(), settings=settings)
-        if done.n_from_journal:
-            say(f"{done.n_from_journal} of {len(cases)} rows were in {rows.out} already")
-        report = {"signature": done.rows[0].signature, **feedback_report(done.rows, draws=draws, seed=loop.seed)}
+        parts = models.parts()
+        runs = [rows.make(aevaluate_feedback, cases, parts, settings=one) for one in settings]
+        known = sum(run.n_from_journal for run in runs)
+        if known:
+            say(f"{known} of {len(cases) * len(runs)} rows were in {rows.out} already")
+        report = _feedback_report([run.rows for run in runs], [one.seed for one in settings], draws)
         show_or_json(report, lambda: _show_feedback(report), as_json=as_json)
     if report["counts"]["failed"]:
         raise typer.Exit(1)
+
+
+def _feedback_report(runs: Sequence[Sequence[FeedbackRow]], seeds: Sequence[int], draws: int) -> Json:
+    """The figures of a run, or those of the runs of several seeds together, with each run's own under `by_seed`."""
+    from eirene.eval.metrics.feedback import counts, feedback_report, over_seeds
+
+    own = [feedback_report(rows, draws=draws, seed=seeds[0]) for rows in runs]
+    line = runs[0][0].signature
+    if len(own) == 1:
+        return {"signature": line, **own[0]}
+    line = line.replace(f"|seed:{seeds[0]}|", f"|seed:{','.join(map(str, seeds))}|")
+    joined = {**over_seeds(own), "counts": counts([row for rows in runs for row in rows])}
+    return {"signature": line, "seeds": list(seeds), **joined, "by_seed": own}
 
 
 def _cases(data: str, format: str, split: str) -> list[FeedbackCase]:
@@ -250,6 +273,8 @@ def _show_feedback(report: Json) -> None:
         screen.print(f"  {cause['answers']} times: {cause['why']}")
     if counts["scored"] < counts["answers"]:
         screen.print(f"All figures below are of the {counts['scored']} scored answers alone.")
+    if "seeds" in report:
+        screen.print("Each answer counts once a seed; figures are means ± standard deviations over seeds.")
     if "unscored" not in report["sentences"]:
         rows = list(_sentence_rows(report["sentences"]))
         print_table(("ROC AUC", "AP", "F1 at the vote"), rows, title="Sentences that lack something")

@@ -100,7 +100,10 @@ class CarriedPrompt:
 
     def to_json(self) -> dict[str, Any]:
         """What `read` reads."""
-        return {"role": self.role, "layout": self.layout, **asdict(self.prompt), "instruction": self.instruction}
+        prompt = {
+            name: value for name, value in asdict(self.prompt).items() if name != "left_out"
+        }  # it is a shipped one
+        return {"role": self.role, "layout": self.layout, **prompt, "instruction": self.instruction}
 
 
 def carried(value: dict[str, Any] | None, role: Role, *, where: str) -> CarriedPrompt | None:

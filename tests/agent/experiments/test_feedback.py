@@ -126,7 +126,7 @@ async def test_failed_rows_that_nobody_asks_for_stay(tmp_path: Path) -> None:
 async def test_a_journal_of_other_settings_is_refused(tmp_path: Path) -> None:
     journal = tmp_path / "rows.jsonl"
     await aevaluate_feedback([case("a")], parts(ByWord()), settings=SETTINGS, journal=journal)
-    for change in ({"samples": 5}, {"seed": 1}, {"stop": "exact"}, {"min_consistency": 0.5}):
+    for change in ({"samples": 5}, {"samples": 5, "seed": 1}, {"stop": "exact"}, {"min_consistency": 0.5}):
         other = Settings.of(**{**SETTINGS.model_dump(), **change})
         with pytest.raises(InputError, match="made with other settings"):
             await aevaluate_feedback([case("a")], parts(ByWord()), settings=other, journal=journal)

@@ -22,6 +22,7 @@ from eirene.eval.metrics.feedback import (
     counts,
     feedback_report,
     outcome,
+    over_seeds,
     random_outcomes,
     reason_overlap,
     scored_row,
@@ -279,3 +280,14 @@ def test_every_case_has_an_id_of_its_own() -> None:
         "same#2",
         "same#3",
     ]
+
+
+def test_reports_of_seeds_become_means_with_the_spread_of_a_sample() -> None:
+    """0.2, 0.4, 0.6: mean 0.4, standard deviation 0.2 (of n - 1). What a seed lacks is unscored, never a number."""
+    reports = [
+        {"auc": {"value": v, "low": 0.0, "high": 1.0, "n": 5}, "base": v, "bins": [{"from": 0}]} for v in (2, 4, 6)
+    ]
+    joined = over_seeds(reports)
+    assert joined == {"auc": {"value": 4, "spread": 2.0, "values": [2, 4, 6], "n": 5}, "base": 4, "bins": [{"from": 0}]}
+    lacking = over_seeds([{"answers": {"vote": 1}}, {"answers": {"unscored": "too few"}}])
+    assert lacking == {"answers": {"unscored": "not measured with every seed"}}
