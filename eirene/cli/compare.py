@@ -169,20 +169,14 @@ def _write_blind(gathered: Gathered, items: Sequence[Item], folder: Path) -> Non
 def blind(folder: BlindFolder) -> None:
     """Count what people marked on the page of `compare --blind`, and make it into rows for `calibrate`."""
     with output():
-        from eirene.agent.experiments.blind import (
-            blind_figures,
-            judged_rewrites,
-            labelled_answers,
-            read_key,
-            read_marks,
-        )
+        from eirene.agent.experiments import blind as pages
         from eirene.data.output import write_text
 
-        key = read_key(Path(folder))
-        marks = read_marks(Path(folder), key)
-        figures = blind_figures(key, marks)
-        judged = [row.model_dump_json() for row in judged_rewrites(key, marks)]
-        labelled = [json.dumps(row, ensure_ascii=False) for row in labelled_answers(key, marks)]
+        key = pages.read_key(Path(folder))
+        marks = pages.read_marks(Path(folder), key)
+        figures = pages.blind_figures(key, marks)
+        judged = [row.model_dump_json() for row in pages.judged_rewrites(key, marks)]
+        labelled = [json.dumps(row, ensure_ascii=False) for row in pages.labelled_answers(key, marks)]
         for name, lines in (("marks.json", [json.dumps(figures, indent=2)]), ("judged.jsonl", judged),
                             ("labelled.jsonl", labelled)):  # fmt: skip
             write_text(str(Path(folder) / name), "".join(f"{line}\n" for line in lines), force=True)
