@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import re
+from itertools import count
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -60,10 +61,11 @@ def papers(
         if not (size.isdecimal() and (seed or "0").isdecimal()):
             raise InputError(f"sample wants rows, such as 100, or 100,7 with a seed, got {sample!r}", field="sample")
         folder = Path(out) / table / re.sub(r"[^\w.-]+", "-", shown_name(model))
+        made = count(1)
         with watch(0) as progress, resumable(folder):
             run = PaperRun(
                 data=Path(data), out=folder, model=model, judge=judge, base_url=base_url, size=int(size),
-                seed=int(seed or 0), samples=samples, on_row=lambda _: progress.next_item(0),
+                seed=int(seed or 0), samples=samples, on_row=lambda _: progress.count(next(made), "rows"),
             )  # fmt: skip
             found = asyncio.run(measure(table, run))
         flags = [("--data", "DIR"), ("--model", shown_name(model)), ("--judge", judge and shown_name(judge)),
@@ -114,12 +116,12 @@ def page(folder: Path) -> str:
 
 
 HEAD = """What each paper prints, what Eirene gives on the data named by `eirene papers TABLE --data DIR --model M`.
-Brackets are 95 % intervals by bootstrap; n is what a figure is of. What could not be measured has a number, and its
-reason below the table."""
+In a cell stands the paper's figure -> ours. Brackets are 95 % intervals by bootstrap; n is what a figure is of. A
+number in parentheses stands for a figure that is unscored: the reason is below the table."""
 
 
 def table_text(found: Json) -> str:
-    """One run of a table in Markdown: for each line what is printed, and ours; reasons of what is not scored."""
+    """One run of a table in Markdown: what is printed -> ours, and the reasons of what is not scored."""
     from eirene.agent.experiments.papers import papers as known
     from eirene.views.tables import markdown_table
 
@@ -127,19 +129,19 @@ def table_text(found: Json) -> str:
     for block in found["blocks"]:
         where = f"{block['name']} ({block['data']}, {block['read']} rows)" if block["read"] else block["name"]
         for row in block["rows"]:
-            ours = [_cell(one, reasons, percent="%" in name) for one, name in zip(row["ours"], columns, strict=True)]
-            lines += [[where, row["name"], "paper", *row["printed"]], ["", "", "ours", *ours]][not row["printed"] :]
-            lines[-1][:2] = ["", ""] if row["printed"] else [where, row["name"]]
+            printed = row["printed"] or [""] * len(columns)
+            cells = [_cell(one, reasons, percent="%" in name) for one, name in zip(row["ours"], columns, strict=True)]
+            lines.append([where, row["name"], *(f"{a} -> {b}".strip() for a, b in zip(printed, cells, strict=True))])
             where = ""
     told = [f"`{found['command']}`", *([found["note"]] if found["note"] else [])]
     notes = [f"{number}. {why}" for why, number in reasons.items()]
-    return "\n\n".join([": ".join(told), markdown_table(["", "", "", *columns], lines), "\n".join(notes)]).strip()
+    return "\n\n".join([": ".join(told), markdown_table(["", "", *columns], lines), "\n".join(notes)]).strip()
 
 
 def _cell(one: Json, reasons: dict[str, int], *, percent: bool) -> str:
     from eirene.views.tables import figure
 
     if "value" not in one:
-        return f"unscored ({reasons.setdefault(one['unscored'], len(reasons) + 1)})"
+        return f"({reasons.setdefault(one['unscored'], len(reasons) + 1)})"
     scaled = {key: 100 * one[key] for key in ("value", "low", "high") if percent and one.get(key) is not None}
     return figure({**one, **scaled}, 1 if percent else 3) + (f", n = {one['n']:,}" if "n" in one else "")
