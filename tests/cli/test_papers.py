@@ -69,7 +69,7 @@ def model(request: ScriptedRequest, index: int) -> ScriptedReply:
         one = {"place": "Rome", "kind": "factual", "reason": "It was Oslo.", "penalty": 2.0}
         return json.dumps({"errors": [one] if "Rome" in request.text.rpartition("answer")[0] else []})
     if "Verdict" in request.text:
-        return f"One claim.\n\nVerdict: {'yes' if 'king' in request.text else 'no'}"
+        return f"One claim.\n\nVerdict: {'yes' if 'a king' in request.text else 'no'}"
     if "for each statement" in request.text:
         return '{"1": "Complete", "2": "Incomplete: where the person lives is missing"}'
     return "Ann lives in Oslo, where it is cold."
@@ -108,7 +108,7 @@ def test_the_judge_of_a_table_is_read(run: Run, tmp_path: Path) -> None:
         "1.000" in next(line for line in done.out.splitlines() if "0.847" in line or "| ours | 1.000" in line)
         or done.out
     )
-    assert re.search(r"polls without a verdict.* 0\.000, n = 9", done.out), done.out
+    assert re.search(r"polls without a verdict.* 0\.000, n = 18", done.out), done.out
 
 
 def test_the_list_has_every_table_of_the_papers(run: Run) -> None:

@@ -84,7 +84,7 @@ class PaperRun:
         """The models as detectors take them."""
         named = None if self.model == EMBEDDED else self.model
         here = named if named is not None and named.startswith(_HERE) else None
-        draws = {} if self.samples is None else {"polls": max(3, self.samples), "samples": self.samples}
+        draws: Json = {} if self.samples is None else {"polls": max(3, self.samples), "samples": self.samples}
         return Resources(
             judge_model=self.judge or named, base_url=self.base_url, local=here, seed=self.seed, timeout_s=600.0,
             classifiers_named=(here,) if here is not None and here.startswith("hf:") and "+" in here else (), **draws,
@@ -269,7 +269,7 @@ async def _answers(_: Json, block: Json, place: str, run: PaperRun) -> Json:
             write_text(str(kept), json.dumps(texts, ensure_ascii=False), force=True)
     said = [(question, texts[question]) for question in asked if texts[question]]
     items = [Item(question=question, answer=first, meta={"samples": rest}) for question, (first, *rest) in said]
-    built = (_Errors(ErrorJudge(run.resources.judge)), build_detector("selfcheck-ngram", run.resources))
+    built = (_Errors(ErrorJudge(run.resources.judge)), build_detector("selfcheck-prompt", run.resources))
     scored = await _scored([Labelled(item, item.question) for item in items], built, run)
     report: Json = {"read": len(items)}
     for name, scores in scored.data.scores.items():
@@ -296,13 +296,17 @@ async def _edits(_: Json, block: Json, place: str, run: PaperRun) -> Json:
 
     read = {item.id: item for item in map(_biography, open_source(place).rows())}
     corpus, use, encoder = run.out / "references.jsonl", block["use"], shipped_encoder()
-    write_text(str(corpus), "".join(json.dumps({"text": i.gold}) + "\n" for i in read.values()), force=True)
+    write_text(
+        str(corpus),
+        "".join(json.dumps({"text": i.gold, "title": _subject(i)}) + "\n" for i in read.values()),
+        force=True,
+    )
     try:
         reranker = CrossEncoder(use["rerank"]) if "rerank" in use else None
     except (InputError, MissingExtraError) as error:
         return {"unscored": f"the reranker is not here: {error}"}
     index = open_index(str(corpus), encoder, folder=make_folder(run.out / "index"))
-    finds = Retriever(index, encoder, top=use["top"], reranker=reranker, by_names=use["names"])
+    finds = Retriever(index, encoder, top=use["top"], reranker=reranker, names=use["names"])
     items = [with_context(item.model_copy(update={"gold": None}), finds) for item in run.drawn(list(read.values()))]
     plan = ComparePlan(["edit"], settings=run.settings(critic="hallucination"), concurrency=run.workers)
     made = await acompare(items, plan=plan, parts=run.parts, out=run.out, on_row=run.on_row)
@@ -327,10 +331,18 @@ def _biography(row: Any) -> Item:
     return Item(id=name, question=row.data.get("prompt") or "Who is this?", answer=text, gold=gold)
 
 
+def _subject(item: Item) -> str:
+    """Whom a biography is of: what the prompt of WikiBio GPT-3 ends with."""
+    return item.question.rpartition(" about ")[2].strip(" :?")
+
+
 async def _supported(items: Sequence[Item], run: PaperRun) -> list[float | None]:
-    """The share of each answer's sentences that the verifier finds in its context."""
+    """FActScore by the verifier where a model breaks answers into claims, else the share of sentences it finds."""
     cases = [Labelled(item, item.question) for item in items]
-    scores = (await _scored(cases, [build_detector("verifier", run.resources)], run)).data.scores["verifier"]
+    by = "verifier" if run.resources.judge_model is None else "factscore-verifier"
+    scores = (await _scored(cases, [build_detector(by, run.resources)], run)).data.scores[by]
+    if by != "verifier":
+        return [one.raw.get("supported") for one in scores]
     read = [[v for s in one.sentences if (v := number(s.hallucination)) is not None] for one in scores]
     return [fmean(value < _FAULTY for value in own) if own else None for own in read]
 
