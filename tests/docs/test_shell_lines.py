@@ -58,7 +58,6 @@ NEEDS = {
     "server.md": "server", "tracing.md": "otel", "training.md": "train",
 }  # fmt: skip
 """The guides whose first command takes more than the small install, which they say."""
-AT_A_TERMINAL = {"people.md"}
 
 
 def test_the_first_command_of_every_guide_runs_in_a_clone_or_the_guide_says_what_it_needs() -> None:
@@ -69,7 +68,7 @@ def test_the_first_command_of_every_guide_runs_in_a_clone_or_the_guide_says_what
         if guide.name in NEEDS:
             told = re.search(rf"(?:extra `|\.\[)[\w,]*\b{NEEDS[guide.name]}\b", page) is not None
         else:
-            told = first is None or guide.name in AT_A_TERMINAL or first in runnable(guide)
+            told = first is None or first in runnable(guide)
         if not told:
             wrong.append(f"{guide.name}: {first}")
     assert wrong == []
