@@ -9,7 +9,7 @@ from eirene.core.memo import Memo
 from eirene.core.scores import Scores, Unscored
 from eirene.core.signature import derive_seed
 from eirene.core.usage import Meter
-from eirene.eval.base import Case, Need, unmet
+from eirene.eval.base import NOTHING, Case, Need, unmet
 from eirene.eval.detectors.judge import (
     asked_often,
     fenced,
@@ -98,14 +98,15 @@ class SampleSource:
 class SampledDetector:
     """A detector that holds an answer against samples from a source: in a thread, unless it awaits a model."""
 
-    def __init__(self, source: SampleSource, *, how: str) -> None:
+    def __init__(self, source: SampleSource, *, how: str, also: frozenset[Need] = NOTHING) -> None:
         self._source = source
         self._how = how
+        self._also = also
 
     @property
     def needs(self) -> frozenset[Need]:
-        """The source's."""
-        return self._source.needs
+        """The source's, and what else the comparison needs."""
+        return self._source.needs | self._also
 
     @property
     def version(self) -> str:

@@ -39,6 +39,10 @@ if TYPE_CHECKING:
     from eirene.eval.metrics.bootstrap import Array
     from eirene.models.chat import ChatModel
 
+_LOCAL: frozenset[Need] = frozenset({"local_model"})
+_OWN_MODEL: frozenset[Need] = frozenset({"detector_model"})
+_JUDGE: frozenset[Need] = frozenset({"judge"})
+_SAMPLES: frozenset[Need] = frozenset({"samples"})
 _BEST_LAYER = {
     "roberta-large": 17, "roberta-base": 10, "distilroberta-base": 5, "bert-base-uncased": 9, "bert-large-uncased": 18,
     "distilbert-base-uncased": 5, "deberta-xlarge-mnli": 40, "deberta-large-mnli": 18,
@@ -158,14 +162,9 @@ class SelfCheckBertScore(SampledDetector):
     def __init__(self, source: SampleSource, encoder: TokenEncoder, *, baseline: float = 0.0) -> None:
         if not 0.0 <= baseline < 1.0:
             raise InputError(f"baseline must lie in [0, 1), got {baseline}", field="baseline")
-        super().__init__(source, how=f"{encoder.name},layer={encoder.layer},baseline={baseline:g}")
+        super().__init__(source, how=f"{encoder.name},layer={encoder.layer},baseline={baseline:g}", also=_LOCAL)
         self._encoder = encoder
         self._baseline = baseline
-
-    @property
-    def needs(self) -> frozenset[Need]:
-        """The source's, and a local model."""
-        return super().needs | {"local_model"}
 
     def _score(self, answer: str, samples: tuple[str, ...]) -> Scores:
         sentences = spoken(answer)
@@ -197,13 +196,8 @@ class SelfCheckNli(SampledDetector):
     name = "selfcheck-nli"
 
     def __init__(self, source: SampleSource, head: HeadDetector) -> None:
-        super().__init__(source, how=head.version)
+        super().__init__(source, how=head.version, also=_OWN_MODEL)
         self._head = head
-
-    @property
-    def needs(self) -> frozenset[Need]:
-        """The source's, and a classifier."""
-        return super().needs | {"detector_model"}
 
     async def _compared(self, case: Case, samples: tuple[str, ...], meter: Meter) -> Scores:
         sentences = spoken(case.answer)
@@ -228,14 +222,9 @@ class SelfCheckPrompt(SampledDetector):
 
     def __init__(self, source: SampleSource, chat: ChatModel, *, prompts: PromptSet = SHIPPED) -> None:
         wording = prompts.digests(["judge_adherence"])
-        super().__init__(source, how=f"{chat.version},prompt={wording},structured={chat.structured},t=0")
+        super().__init__(source, how=f"{chat.version},prompt={wording},structured={chat.structured},t=0", also=_JUDGE)
         self._chat = chat
         self._prompts = prompts
-
-    @property
-    def needs(self) -> frozenset[Need]:
-        """The source's, and a judge."""
-        return super().needs | {"judge"}
 
     async def _compared(self, case: Case, samples: tuple[str, ...], meter: Meter) -> Scores:
         sentences = spoken(case.answer)
@@ -294,11 +283,7 @@ def _room(model: Any, tokenizer: Any) -> int:
     return min(min(limits) - shift, _UNLIMITED)
 
 
-@detector(
-    "selfcheck-bertscore",
-    needs=frozenset({"samples", "local_model"}),
-    about="the same by BERTScore, on the encoder that the local model names",
-)
+@detector("selfcheck-bertscore", needs=_SAMPLES | _LOCAL, about="the same by BERTScore, on the local model's encoder")
 def _build(resources: Resources) -> SelfCheckBertScore:
     from eirene.models.local.spec import parse_spec
 
@@ -310,20 +295,12 @@ def _build(resources: Resources) -> SelfCheckBertScore:
     return SelfCheckBertScore(source, TokenEncoder(model.model.base_model, model.tokenizer, name=model.name))
 
 
-@detector(
-    "selfcheck-nli",
-    needs=frozenset({"samples", "detector_model"}),
-    about=PROTOCOLS["selfcheck-nli"].about,
-)
+@detector("selfcheck-nli", needs=_SAMPLES | _OWN_MODEL, about=PROTOCOLS["selfcheck-nli"].about)
 def _build_nli(resources: Resources) -> SelfCheckNli:
     head = load_head(PROTOCOLS["selfcheck-nli"], resources.detector_model("selfcheck-nli"))
     return SelfCheckNli(source_of(resources), HeadDetector(head))
 
 
-@detector(
-    "selfcheck-prompt",
-    needs=frozenset({"samples", "judge"}),
-    about="sentences that other answers do not support, by a judge asked about each",
-)
+@detector("selfcheck-prompt", needs=_SAMPLES | _JUDGE, about="sentences that other answers do not support, by a judge")
 def _build_prompt(resources: Resources) -> SelfCheckPrompt:
     return SelfCheckPrompt(source_of(resources), resources.judge, prompts=resources.prompts)

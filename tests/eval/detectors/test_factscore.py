@@ -45,7 +45,7 @@ def judge(messages: Sequence[BaseMessage]) -> str:
     return "No" if "Paris" in text.rpartition("Claim: ")[2] else "Yes"
 
 
-async def scored(*script: object, answer: str = BEFORE, given: Grounding = GIVEN) -> Scores:
+async def scored(*script: str | AIMessage | Exception, answer: str = BEFORE, given: Grounding = GIVEN) -> Scores:
     chat = ChatModel(ScriptedChatModel(list(script)), retry=RetryPolicy(attempts=1))
     return await FactScore(chat).score(Case("Who was she?", answer, given), meter=Meter())
 
@@ -82,7 +82,9 @@ _CUT = AIMessage(content=CLAIMS, response_metadata={"finish_reason": "length"})
     ([], "I'm sorry, but I cannot help with that.", "refuses"),
     ([CLAIMS, "Yes", "Perhaps.", "0.5"], BEFORE, "1 of 3 claims have a verdict"),
 ])  # fmt: skip
-async def test_what_cannot_be_read_is_unscored_with_the_reason(script: list[object], answer: str, why: str) -> None:
+async def test_what_cannot_be_read_is_unscored_with_the_reason(
+    script: list[str | AIMessage | Exception], answer: str, why: str
+) -> None:
     found = (await scored(*script, answer=answer)).hallucination
     assert isinstance(found, Unscored) and why in found.unscored
 
