@@ -171,7 +171,7 @@ _PAIR = ("question_text", "ans1_text", "ans2_text")
 WHICH = "answer_number"
 """Which of the two answers of a row is read: 1 or 2."""
 _WHOLE = re.compile(r"ANSWER ?[12]?[:.]*", re.IGNORECASE)
-_LABELS = {"human_answer": "human", "model_answer": "model"}
+WRITERS = {"human_answer": "human", "model_answer": "model"}
 
 
 def spread(row: Row) -> Iterator[Row]:
@@ -218,7 +218,7 @@ def _of_pair(data: Mapping[str, Any], where: str) -> Fields:
         "id": f"{_stem(data)}-answer{which}",
         "question": field_value("question", data["question_text"], column="question_text", where=where),
         "answer": answer,
-        "meta": {"answer_by": _LABELS.get(str(data.get(f"ans{which}_label")))},
+        "meta": {"answer_by": WRITERS.get(str(data.get(f"ans{which}_label")))},
     }
     notes = _notes(data, which, answer or "", where)
     return Fields({**values, "feedback": notes} if notes else values, used={"question_text", column})
@@ -238,55 +238,9 @@ def _stem(data: Mapping[str, Any]) -> str:
 def remarks(data: Mapping[str, Any], aspect: str, which: int, where: str) -> list[tuple[str, str]]:
     """The marked texts and the reasons of an aspect (`factuality`, `irrelevance`, `incomplete_ans`) of an answer."""
     names = (f"{aspect}_{part}" for part in ("span", "reason", "label"))
-    spans, reasons, targets = (_listed(data.get(name), name, where) for name in names)
+    spans, reasons, targets = (listed(data.get(name), name, where) for name in names)
     told = zip(spans, reasons, targets, strict=False)
     return [(span, reason.strip()) for span, reason, target in told if target == f"answer{which}"]
-
-
-@dataclass(frozen=True, slots=True)
-class ExpertVerdict:
-    """What the expert said of an answer as a whole: preferred to the other, its references help, the question is sound.
-
-    `writer` is `human` or `model`; `category` the field (physics, law, ...), None where the row has none.
-    """
-
-    writer: str
-    category: str | None
-    preferred: bool
-    helpful: bool
-    question_is_sound: bool
-
-
-def verdict(data: Mapping[str, Any], which: int, where: str) -> ExpertVerdict | None:
-    """The verdict on answer `which`; None where the row has no `ans_preference`. Raises `InputError` for half of one.
-
-    An answer to whose references nothing was remarked has none that do not help.
-    """
-    preferred = data.get("ans_preference")
-    if not preferred:
-        return None
-    label = str(data.get(f"ans{which}_label"))
-    if preferred not in ("Answer 1", "Answer 2") or label not in _LABELS:
-        said = f"{preferred!r} and {label!r}"
-        raise InputError(
-            f"needs 'ans_preference' Answer 1 or Answer 2, 'ans{which}_label' {' or '.join(_LABELS)}; got {said}",
-            field="ans_preference", where=where,
-        )  # fmt: skip
-    targets, helps = (_listed(data.get(f"reference_example_{part}"), part, where) for part in ("label", "helpful"))
-    if len(targets) != len(helps):
-        raise InputError(
-            f"{len(targets)} references and {len(helps)} verdicts on them",
-            field="reference_example_helpful",
-            where=where,
-        )
-    own = [said for target, said in zip(targets, helps, strict=True) if target == f"answer{which}"]
-    return ExpertVerdict(
-        writer=_LABELS[label],
-        category=data.get("category"),
-        preferred=preferred == f"Answer {which}",
-        helpful="False" not in own,
-        question_is_sound=not _listed(data.get("ques_misconception_label"), "ques_misconception_label", where),
-    )
 
 
 def _notes(data: Mapping[str, Any], which: int, answer: str, where: str) -> list[dict[str, Any]]:
@@ -309,7 +263,7 @@ def names_whole(span: str) -> bool:
     return _WHOLE.fullmatch(span.strip()) is not None
 
 
-def _listed(cell: object, name: str, where: str) -> list[str]:
+def listed(cell: object, name: str, where: str) -> list[str]:
     """A list of texts (yes and no among them are `True` and `False`), written as Python writes it."""
     if not isinstance(cell, str) or not cell.strip():
         return []

@@ -39,17 +39,14 @@ def level_tables(level: Json, summary: Json, *, heading: str = "##") -> Iterator
     )
     rows = list(_pairs(level, summary["signature"]))
     of_pairs = ("difference of AUC", "[95 % interval]", "n", "p (bootstrap)", "settings")
-    said = "P-values: as they are / Bonferroni / Holm, over the pairs at this level."
+    said = "P-values: as they are / after Holm, over the pairs at this level."
     yield table(f"{level_title(level)}: pairs", of_pairs, rows, heading=f"{heading}#", said=said) if rows else ""
 
 
 def _graded(summary: Json) -> str:
     """The rank correlations with grades; empty without grades."""
-    names = ("spearman", "kendall", "given_length", "within_systems")
-    rows = [
-        (name, *(figure(found[key]) for key in names), summary["signature"])
-        for name, found in summary.get("graded", {}).items()
-    ]
+    graded = summary.get("graded", {})
+    rows = [(name, *map(figure, found.values()), summary["signature"]) for name, found in graded.items()]
     columns = ("", "Spearman", "Kendall", "Spearman, length taken out", "Spearman within systems", "settings")
     return table("Rank correlation with the grades of answers", columns, rows) if rows else ""
 
@@ -116,7 +113,7 @@ def _pairs(level: Json, signature: str) -> Iterator[Sequence[str]]:
         if "unscored" in pair:
             yield (name, pair["unscored"], str(pair["n"]), "", signature)
             continue
-        p = " / ".join(p_value(pair[key]) for key in ("p", "bonferroni", "holm") if key in pair)
+        p = " / ".join(p_value(pair[key]) for key in ("p", "holm") if key in pair)
         yield (name, figure(pair["difference"], signed=True), str(pair["n"]), p, signature)
 
 

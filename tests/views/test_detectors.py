@@ -23,7 +23,6 @@ def summary() -> dict[str, Any]:
         "errors": 4,
         "difference": {**AREA, "low": -0.1},
         "p": 0.01,
-        "bonferroni": 0.03,
         "holm": 0.02,
     }
     level = {
@@ -37,6 +36,9 @@ def summary() -> dict[str, Any]:
         "data": {"name": "d.jsonl", "form": "FRANK", "drawn": 8, "of": 9, "left_out": {"Generic": 2}}, "dev": None,
         "signature": "n:8|seed:0|v:1", "answers": 8, "clusters": 3, "development_clusters": 1, "levels": [level],
         "costs": {"x": COST},
+        "graded": {"x": {
+            "spearman": AREA, "kendall": {"unscored": "no scipy"}, "given_length": AREA, "within_systems": AREA
+        }},
     }  # fmt: skip
 
 
@@ -46,7 +48,8 @@ def test_the_tables_show_figures_floors_pairs_costs_and_what_is_unscored() -> No
     assert f"| x | {interval} | {interval} | {interval} | 8 of 8 | `n:8\\|seed:0\\|v:1\\|t:0.25` |" in text
     assert "| *everything* | 0.500 | 0.500 | 0.600 |  |" in text
     assert "| *earlier* |" in text and "| no dev |" in text
-    assert "| x minus y | +0.750 [-0.100, +0.900] | 8 | 0.01 / 0.03 / 0.02 |" in text
+    assert "| x minus y | +0.750 [-0.100, +0.900] | 8 | 0.01 / 0.02 |" in text
+    assert f"| x | {interval} | no scipy | {interval} | {interval} | `n:8" in text
     assert "| x minus z | too few | 1 |" in text
     assert "| x | 8 | 0 | 1.0 | 0.1000 | 0.2000 | 0 | 0 | 0 | unknown |" in text
     assert "- Coverage, per answer, silent: 6 of 8 unscored: needs \\| a judge" in text

@@ -24,7 +24,6 @@ from eirene.eval.metrics.detectors import (
     costs,
     detector_report,
     row_key,
-    row_of,
 )
 from eirene.eval.scoring import DetectorOutcome, Scorer, workers_for
 from eirene.models.limits import DEFAULT_CONCURRENCY
@@ -88,7 +87,10 @@ async def aevaluate_detectors(
         outcome = await _score(scorer, detector, case)
         if outcome.hopeless is not None:
             raise outcome.hopeless
-        return row_of(name, detector, outcome, key=key)
+        return DetectorRow(
+            key=key, id=name, detector=detector.name, version=detector.version, scores=outcome.scores,
+            usage=outcome.usage, failed=outcome.failed,
+        )  # fmt: skip
 
     pairs = [
         (by_name[d.name], (labelled.item.id, case, d))

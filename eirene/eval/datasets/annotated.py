@@ -18,7 +18,7 @@ from eirene.core.errors import InputError
 from eirene.core.findings.tags import parse_tagged
 from eirene.core.records import Item, parse_item
 from eirene.data import open_source
-from eirene.data.haluquestqa import ExpertVerdict, find_span, names_whole, parse_tagged_answer, remarks, verdict
+from eirene.data.haluquestqa import WRITERS, find_span, listed, names_whole, parse_tagged_answer, remarks
 from eirene.data.json_rows import Row
 from eirene.eval.datasets.base import case_of as feedback_case
 from eirene.eval.datasets.base import with_own_ids
@@ -100,6 +100,20 @@ HALUQUESTQA = Taxonomy(
     {"contradictory": _AT_ODDS | _NOT_GIVEN, "relevance": _kinds("relevance"), **COMPLETENESS.classes},
     {"factuality": "contradictory", "irrelevance": "relevance", "incomplete_ans": "completeness"},
 )
+
+
+@dataclass(frozen=True, slots=True)
+class ExpertVerdict:
+    """What the expert said of an answer as a whole: preferred to the other, its references help, the question is sound.
+
+    `writer` is `human` or `model`; `category` the field (physics, law, ...), None where the row has none.
+    """
+
+    writer: str
+    category: str | None
+    preferred: bool
+    helpful: bool
+    question_is_sound: bool
 
 
 @dataclass(frozen=True, slots=True)
@@ -268,6 +282,30 @@ def haluquestqa(data: dict[str, Any], row: Row) -> Said:
         said = verdict(data, which, row.where)
         cases.append(Annotated(labelled.item, tuple(found), labelled.cluster, verdict=said))
     return cases, reasons
+
+
+def verdict(data: Mapping[str, Any], which: int, where: str) -> ExpertVerdict | None:
+    """The verdict on answer `which`; None where the row has no `ans_preference`. Raises `ValueError` for half of one.
+
+    An answer to whose references nothing was remarked has none that do not help.
+    """
+    preferred, label = data.get("ans_preference"), data.get(f"ans{which}_label")
+    if not preferred:
+        return None
+    if preferred not in ("Answer 1", "Answer 2") or label not in WRITERS:
+        wanted = f"'ans_preference' Answer 1 or Answer 2, 'ans{which}_label' {' or '.join(WRITERS)}"
+        raise ValueError(f"needs {wanted}; got {preferred!r} and {label!r}")
+    names = ("reference_example_label", "reference_example_helpful", "ques_misconception_label")
+    targets, helps, misconceptions = (listed(data.get(name), name, where) for name in names)
+    if len(targets) != len(helps):
+        raise ValueError(f"'reference_example_helpful' has {len(helps)} verdicts on {len(targets)} references")
+    return ExpertVerdict(
+        writer=WRITERS[label],
+        category=data.get("category"),
+        preferred=preferred == f"Answer {which}",
+        helpful=(f"answer{which}", "False") not in zip(targets, helps, strict=True),
+        question_is_sound=not misconceptions,
+    )
 
 
 def own(data: dict[str, Any], row: Row) -> Said:

@@ -240,23 +240,13 @@ def sign_flip_p(a: Array, b: Array, clusters: Sequence[Hashable], resamples: Res
 
 def holm(p_values: Sequence[float]) -> list[float]:
     """Holm's adjusted p-values (Holm 1979), in the order given; rejecting all up to alpha, the family errs at alpha."""
-    _check_p(p_values)
+    if any(not 0 <= p <= 1 or math.isnan(p) for p in p_values):
+        raise InputError(f"p-values must lie in [0, 1], got {list(p_values)}")
     adjusted, highest = [0.0] * len(p_values), 0.0
     for rank, index in enumerate(sorted(range(len(p_values)), key=lambda i: p_values[i])):
         highest = max(highest, min(1.0, (len(p_values) - rank) * p_values[index]))
         adjusted[index] = highest
     return adjusted
-
-
-def bonferroni(p_values: Sequence[float]) -> list[float]:
-    """Bonferroni's adjusted p-values: each times their number, at most 1."""
-    _check_p(p_values)
-    return [min(1.0, len(p_values) * p) for p in p_values]
-
-
-def _check_p(p_values: Sequence[float]) -> None:
-    if any(not 0 <= p <= 1 or math.isnan(p) for p in p_values):
-        raise InputError(f"p-values must lie in [0, 1], got {list(p_values)}")
 
 
 def f1_precision_recall(counts: Array) -> Metric:

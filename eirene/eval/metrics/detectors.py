@@ -12,6 +12,7 @@ from typing import Any
 import numpy as np
 
 from eirene.core.errors import InputError, MissingExtraError
+from eirene.core.extras import importing
 from eirene.core.scores import Scores, Unscored
 from eirene.core.signature import digest, rng_for
 from eirene.core.usage import Usage
@@ -24,24 +25,13 @@ from eirene.eval.metrics.bootstrap import (
     Ints,
     Metric,
     Resamples,
-    bonferroni,
     clusters_of,
     holm,
     interval,
     two_sided_p,
 )
 from eirene.eval.metrics.levels import CountedText, LabelLevel, levels
-from eirene.eval.metrics.ranking import (
-    Flags,
-    best_threshold,
-    curve,
-    kendall,
-    ranked,
-    roc_auc,
-    spearman,
-    thresholded,
-)
-from eirene.eval.scoring import DetectorOutcome
+from eirene.eval.metrics.ranking import Flags, best_threshold, curve, ranked, roc_auc, spearman, thresholded
 from eirene.prompts.history import history_key
 
 Json = dict[str, Any]
@@ -142,6 +132,21 @@ def _correlations(values: Array, cases: Sequence[Labelled], resamples: Resamples
         lambda: spearman(*rest.T),
     )  # fmt: skip
     return {name: estimate(one) for name, one in zip(GRADED, made, strict=True)}
+
+
+def kendall(x: Array, y: Array) -> Metric:
+    """(weights) -> (resamples, 1): Kendall's tau-b of the rows as they were drawn; NaN where one does not vary.
+
+    Needs scipy, which the extra `calibrate` brings.
+    """
+    with importing("scipy"):
+        from scipy.stats import kendalltau
+
+    def metric(weights: Array) -> Array:
+        drawn = (np.arange(len(x)).repeat(counts) for counts in weights.astype(int))
+        return np.array([[kendalltau(x[rows], y[rows], method="asymptotic").statistic] for rows in drawn])
+
+    return metric
 
 
 def _by_cluster(metric: Metric, numbers: Ints) -> Metric:
@@ -309,8 +314,8 @@ def compared(level: LabelLevel, detectors: Mapping[str, Compared], resamples: Re
     pairs = [_pair(level, (a, detectors[a]), (b, detectors[b]), resamples) for a, b in combinations(detectors, 2)]
     with_p = [pair for pair in pairs if "p" in pair]
     p = [pair["p"] for pair in with_p]
-    for pair, corrected, stepped in zip(with_p, bonferroni(p), holm(p), strict=True):
-        pair |= {"bonferroni": corrected, "holm": stepped}
+    for pair, adjusted in zip(with_p, holm(p), strict=True):
+        pair["holm"] = adjusted
     return pairs
 
 
@@ -359,11 +364,3 @@ def row_key(case: Case, detector: Detector, *, seed: int) -> str:
     text = [case.question, case.answer, given, list(case.samples), [list(t) for t in case.token_logprobs]]
     drawn = [] if only_computes(detector) else [seed]
     return digest([[*text, *history_key(case.history)], detector.name, detector.version, *drawn])[:24]
-
-
-def row_of(case_id: str, detector: Detector, outcome: DetectorOutcome, *, key: str) -> DetectorRow:
-    """The row of an outcome."""
-    return DetectorRow(
-        key=key, id=case_id, detector=detector.name, version=detector.version, scores=outcome.scores,
-        usage=outcome.usage, failed=outcome.failed,
-    )  # fmt: skip

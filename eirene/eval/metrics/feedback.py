@@ -266,10 +266,12 @@ def paper_figures(rows: Sequence[FeedbackRow], resamples: Resamples) -> Json:
         return [[float(name == o) for o in OUTCOMES] for name in named]
 
     mine = [outcome(r.tags, g) for r, g in zip(rows, golds, strict=True)]
-    consistency = {
-        name: _mean([r.tag_consistency for r, m in zip(rows, mine, strict=True) if m == name], resamples)
-        for name in OUTCOMES
-    }
+    consistency = {}
+    for name in OUTCOMES:
+        own = [
+            r.tag_consistency for r, m in zip(rows, mine, strict=True) if m == name and r.tag_consistency is not None
+        ]
+        consistency[name] = _one(resamples, len(own), means(np.array(own)))
     return {
         "model": shown(one_hot([r.tags for r in rows])),
         "always first": shown(one_hot([always("first")(len(g)) for g in golds])),
@@ -428,11 +430,6 @@ def _bins(by: Array, quality: Array, resamples: Resamples) -> list[Json]:
             {"from": low, "to": high, "consistency": mean, "quality": _one(resamples, n, means(quality[inside]))}
         )
     return found
-
-
-def _mean(values: Sequence[float | None], resamples: Resamples) -> Json:
-    there = np.array([v for v in values if v is not None], dtype=np.float64)
-    return _one(resamples, len(there), means(there))
 
 
 def _one(resamples: Resamples, rows: int, metric: Metric) -> Json:

@@ -18,15 +18,14 @@ from typing import Any
 import numpy as np
 
 from eirene.core.critique import Finding
-from eirene.data.haluquestqa import ExpertVerdict
-from eirene.eval.datasets.annotated import Annotated, Taxonomy
+from eirene.eval.datasets.annotated import Annotated, ExpertVerdict, Taxonomy
 from eirene.eval.metrics.bootstrap import (
     Array,
     Metric,
     Resamples,
+    cluster_means,
     cluster_sums,
     clusters_of,
-    means,
     paired_differences,
     ratio,
 )
@@ -96,30 +95,29 @@ def answer_scores(cases: Sequence[Annotated], taxonomy: Taxonomy, resamples: Res
     `average` is the mean over the fields, as in EIR's table 1. Intervals are over questions.
     """
     judged = [(case, case.verdict) for case in cases if case.verdict is not None]
-    rows: dict[str, dict[str, list[tuple[float, ...]]]] = {}
-    fields = {case.cluster: verdict.category or "none" for case, verdict in judged}
-    for case, verdict in judged:
-        of_writer = rows.setdefault(verdict.writer, {})
-        of_writer.setdefault(case.cluster, []).append(answer_score(case, verdict, taxonomy))
-    table = {writer: {key: np.mean(own, axis=0) for key, own in of_one.items()} for writer, of_one in rows.items()}
+    scores = np.array([answer_score(case, verdict, taxonomy) for case, verdict in judged])
+    writers = np.array([verdict.writer for _, verdict in judged])
+    fields = np.array([verdict.category or "none" for _, verdict in judged])
     report: dict[str, Any] = {}
-    for writer, scores in table.items():
-        found = resamples.estimate(len(scores), means(np.array([*scores.values()])))
-        by_field = {
-            name: np.mean([row for key, row in scores.items() if fields[key] == name], axis=0)
-            for name in sorted({fields[key] for key in scores})
-        }
+    means: dict[str, dict[str, Array]] = {}
+    for writer in sorted(set(writers)):
+        own = [case.cluster for case, verdict in judged if verdict.writer == writer]
+        mine, of = scores[writers == writer], fields[writers == writer]
+        found = resamples.estimate(*cluster_means(mine, own), n=len(own))
+        by_field = {name: mine[of == name].mean(axis=0) for name in sorted(set(of))}
         by_field["average"] = np.mean([*by_field.values()], axis=0)
-        report[writer] = {
-            **{aspect: one.to_json() for aspect, one in zip(ASPECTS, found, strict=True)},
-            "fields": {name: dict(zip(ASPECTS, row.tolist(), strict=True)) for name, row in by_field.items()},
-        }
-    both = [key for key in table.get("model", {}) if key in table.get("human", {})]
+        report[writer] = _by_aspect(one.to_json() for one in found)
+        report[writer]["fields"] = {name: _by_aspect(row.tolist()) for name, row in by_field.items()}
+        means[writer] = dict(zip(own, mine, strict=True))
+    both = [key for key in means.get("model", {}) if key in means.get("human", {})]
     if both:
-        model, human = (np.array([table[writer][key] for key in both]) for writer in ("model", "human"))
-        differences = paired_differences(model, human, both, resamples)
-        report["difference"] = {aspect: one.to_json() for aspect, one in zip(ASPECTS, differences, strict=True)}
+        model, human = (np.array([means[writer][key] for key in both]) for writer in ("model", "human"))
+        report["difference"] = _by_aspect(one.to_json() for one in paired_differences(model, human, both, resamples))
     return report
+
+
+def _by_aspect(values: Iterable[Any]) -> dict[str, Any]:
+    return dict(zip(ASPECTS, values, strict=True))
 
 
 def _level(counts: Counts, taxonomy: Taxonomy, resamples: Resamples) -> dict[str, Any]:

@@ -1,4 +1,4 @@
-"""Ranking metrics: ROC AUC, average precision, F1, Spearman, Kendall; curves, thresholds, intervals over clusters.
+"""Ranking metrics: ROC AUC, average precision, F1, Spearman; curves, thresholds, intervals by cluster bootstrap.
 
 A score is higher where an error is likelier; labels are True for an error. A metric of row weights takes data once and
 returns a `Metric`. Rows are what is resampled (answers); the scored things in them come with the number of their row.
@@ -14,7 +14,6 @@ from typing import Any
 import numpy as np
 
 from eirene.core.errors import InputError
-from eirene.core.extras import importing
 from eirene.eval.metrics.bootstrap import (
     Array,
     Estimate,
@@ -93,21 +92,6 @@ def spearman(x: Array, y: Array, given: Array | None = None) -> Metric:
             ac, bc = (np.where(np.isnan(v), 0.0, v) for v in (ac, bc))
             r = ratio(r - ac * bc, np.sqrt(np.maximum((1 - ac**2) * (1 - bc**2), 0.0)))
         return r[:, None]
-
-    return metric
-
-
-def kendall(x: Array, y: Array) -> Metric:
-    """(weights) -> (resamples, 1): Kendall's tau-b of the rows as they were drawn; NaN where one does not vary.
-
-    Needs scipy, which the extra `calibrate` brings.
-    """
-    with importing("scipy"):
-        from scipy.stats import kendalltau
-
-    def metric(weights: Array) -> Array:
-        drawn = (np.arange(len(x)).repeat(counts) for counts in weights.astype(int))
-        return np.array([[kendalltau(x[rows], y[rows], method="asymptotic").statistic] for rows in drawn])
 
     return metric
 

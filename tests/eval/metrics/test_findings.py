@@ -9,11 +9,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from eirene.core.critique import Finding
-from eirene.core.errors import InputError
 from eirene.core.records import Item
-from eirene.data.haluquestqa import ExpertVerdict, verdict
 from eirene.data.json_rows import Row
-from eirene.eval.datasets.annotated import FAVA, HALUQUESTQA, Annotated, haluquestqa
+from eirene.eval.datasets.annotated import FAVA, HALUQUESTQA, Annotated, ExpertVerdict, haluquestqa, verdict
 from eirene.eval.metrics.bootstrap import Resamples
 from eirene.eval.metrics.findings import CaseFindings, answer_score, answer_scores, count_case, findings_report
 from tests.rows import each
@@ -174,11 +172,11 @@ def test_the_mean_over_fields_is_the_average_of_the_papers_table() -> None:
 
 
 @each("change, message", [
-    ({"ans_preference": "Answer 3"}, "line 1: needs 'ans_preference' Answer 1 or Answer 2"),
+    ({"ans_preference": "Answer 3"}, "needs 'ans_preference' Answer 1 or Answer 2"),
     ({"ans1_label": "x"}, "'ans1_label' human_answer or model_answer; got 'Answer 2' and 'x'"),
-    ({"reference_example_helpful": "[True]"}, "2 references and 1 verdicts on them"),
+    ({"reference_example_helpful": "[True]"}, "1 verdicts on 2 references"),
 ])  # fmt: skip
 def test_half_a_verdict_is_refused(change: dict[str, str], message: str) -> None:
-    with pytest.raises(InputError, match=message):
+    with pytest.raises(ValueError, match=message):
         verdict({**PUBLISHED, **change}, 1, "line 1")
     assert verdict({"question_text": "Who?"}, 1, "line 1") is None
