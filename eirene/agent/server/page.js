@@ -238,8 +238,8 @@ function stage(name, round = 1) {
 function showVotes(event) {
   const count = live.steps.get("votes-" + event.round)?.dataset || { drawn: "0", valid: "0" };
   const drawn = Number(count.drawn) + 1, valid = Number(count.valid) + (event.valid ? 1 : 0);
-  const box = step("votes-" + event.round, `Round ${event.round}: readings of the answer`,
-    make("p", { class: "count" }, `Read ${drawn} of ${event.total} times, ${valid} of them count`));
+  const box = step("votes-" + event.round, `Round ${event.round}: readings`,
+    make("p", { class: "count" }, `${drawn} of ${event.total} readings of the answer, ${valid} of them count`));
   Object.assign(box.dataset, { drawn, valid });
   at("bar").max = event.total;
   at("bar").value = drawn;
