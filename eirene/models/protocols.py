@@ -12,7 +12,8 @@ from importlib import resources
 from typing import Any, Literal
 
 Kind = Literal[
-    "sequence head", "sequence head on samples", "seq2seq first token", "token head", "chat first token", "chat reply"
+    "sequence head", "sequence head on samples", "seq2seq first token", "token head", "chat first token", "chat reply",
+    "chat errors", "chat tags",
 ]  # fmt: skip
 
 
@@ -24,13 +25,14 @@ class Protocol:
     is its tokenizer's end token; None is the tokenizer's own layout of a pair. `prompt`: a file of `eirene.prompts`,
     in the words of the training. `label`: the number of the label that is read, of `labels`; None is the one named
     entailment. `tokens`: the ids that a first token is chosen from, in order of labels. `is_whole`: the answer is read
-    whole, not by sentences; `is_mean`: it is as its mean sentence, not as its worst; `covers`: arguments are held
-    against the answer too. `of_two`: entailment counts against contradiction alone, whatever other
-    labels there are. `window`: given text is read in chunks of whole sentences of at most so many words, or tokens, and
-    the best chunk counts. `longest`: tokens that are read at once, where that is not what the tokenizer
-    says. `base`: where configuration and tokenizer are, if not with the weights. `renamed`: beginnings of the tensors'
-    names, and what they are here. `words`: the verdict on a supported text, and on one that is not; `verdict`: where
-    it stands in a reply of up to `reply_tokens`, the last one counts.
+    whole, not by sentences; `needs_given`: there must be given text to hold it against; `is_mean`: it is as its mean
+    sentence, not as its worst; `covers`: arguments are held against the answer too. `of_two`: entailment counts against
+    contradiction alone, whatever other labels there are. `window`: given text is read in chunks of whole sentences of
+    at most so many words, or tokens, and the best chunk counts. `longest`: tokens that are read at once, where that is
+    not what the tokenizer says. `base`: where configuration and tokenizer are, if not with the weights. `renamed`:
+    beginnings of the tensors' names, and what they are here. `words`: the verdict on a supported text, and on one that
+    is not; `verdict`: where it stands in a reply of up to `reply_tokens`, the last one counts. Replies of kind "chat
+    errors" are TIGERScore's lists of errors, those of "chat tags" copies of the answer with FAVA's tags.
     """
 
     name: str
@@ -44,6 +46,7 @@ class Protocol:
     labels: int | None = None
     tokens: tuple[int, ...] = ()
     is_whole: bool = False
+    needs_given: bool = True
     is_mean: bool = False
     covers: bool = False
     of_two: bool = False

@@ -9,7 +9,7 @@ from statistics import fmean
 from eirene.core.errors import InputError
 from eirene.core.scores import ArgumentScore, Score, Scores, SentenceScore, Unscored, WordScore
 from eirene.core.usage import Meter, Usage
-from eirene.eval.base import GIVEN, NO_COVERAGE, Case, Detector, Need, uncheckable
+from eirene.eval.base import GIVEN, NO_COVERAGE, NOTHING, Case, Detector, Need, uncheckable
 from eirene.eval.detectors.chunks import EMPTY, Piece, packed, sentences_of, share_out, together, whole
 from eirene.eval.registry import detector
 from eirene.eval.resources import Resources
@@ -181,7 +181,7 @@ class HeadDetector:
 
 def needs_of(row: Protocol) -> frozenset[Need]:
     """Given text, and a model: one that must be named, or one that the hub has."""
-    return GIVEN | {"detector_model" if row.hub is None else "hub_model"}
+    return (GIVEN if row.needs_given else NOTHING) | {"detector_model" if row.hub is None else "hub_model"}
 
 
 def _highest(marks: Sequence[tuple[int, int, float]], start: int, end: int) -> float:

@@ -14,7 +14,7 @@ import re
 from collections import Counter
 from collections.abc import Callable, Iterable, Sequence
 from itertools import pairwise
-from statistics import fmean, stdev
+from statistics import fmean, pstdev
 from typing import Annotated, Any, Literal, Self
 
 import numpy as np
@@ -196,15 +196,16 @@ def feedback_report(rows: Sequence[FeedbackRow], *, draws: int = DRAWS, seed: in
 def over_seeds(reports: Sequence[Any]) -> Any:
     """Reports of runs that differ in their seed alone, two at least, as one of the same shape.
 
-    A figure has its mean as `value`, as `spread` the standard deviation over the seeds (of n - 1), and `values` in
-    their order. One that a seed does not have is unscored; numbers without an interval become their mean.
+    A figure has its mean as `value`, as `spread` the standard deviation over the seeds (of n, as EIR's authors compute
+    theirs), and `values` in their order. One that a seed does not have is unscored; numbers without an interval become
+    their mean.
     """
     first = reports[0]
     if all(isinstance(report, dict) for report in reports):
         if all("value" in report for report in reports):
             values = [report["value"] for report in reports]
             n = round(fmean(report["n"] for report in reports))
-            return {"value": fmean(values), "spread": stdev(values), "values": values, "n": n}
+            return {"value": fmean(values), "spread": pstdev(values), "values": values, "n": n}
         shared = [key for key in first if all(key in report for report in reports)]
         found = {key: over_seeds([report[key] for report in reports]) for key in shared}
         return found if len(shared) == len(first) else {"unscored": "not measured with every seed", **found}

@@ -13,9 +13,11 @@ from eirene.core.scores import Scores, Unscored, number
 from eirene.core.usage import Meter
 from eirene.eval.base import Case
 from eirene.eval.detectors.trained_judges import TrainedJudge, judge_messages
+from eirene.models.chat import ChatModel
 from eirene.models.limits import RetryPolicy
 from eirene.models.protocols import PROTOCOLS
 from eirene.models.resolve import ChatOptions, resolve_chat
+from eirene.models.scripted import ScriptedChatModel
 from eirene.prompts import Message
 from eirene.testing.loopback import LoopbackServer
 from eirene.testing.script import HttpError, ScriptedRequest, TextReply
@@ -58,6 +60,12 @@ def test_each_is_asked_as_it_was_trained() -> None:
     system, answer, block = judge_messages(PROTOCOLS["granite-guardian"], CASE, CASE.answer)
     assert f'<documents>\n{{"doc_id": "0", "text": "{TRUE}"}}\n{{"doc_id": "1", "text": "It < |im' in system.content
     assert answer == Message("assistant", CASE.answer) and block.role == "user"
+    (tiger,) = judge_messages(PROTOCOLS["tigerscore"], CASE, CASE.answer)
+    assert f"Instruction: \nAnswer the following question.\n{CASE.question}\n{TRUE}\n" in tiger.content
+    assert f"Model-generated Output: \n{CASE.answer}\n\nFor each error you" in tiger.content
+    (fava,) = judge_messages(PROTOCOLS["fava"], CASE, CASE.answer)
+    assert fava.content.startswith(f"Read the following references:\nReference [1]: {TRUE}\nReference [2]: It <")
+    assert fava.content.endswith(f"and suggest edits if necessary:\n[Text] {CASE.answer}\n[Edited]")
     assert (
         block.content.startswith("<guardian><no-think>As a judge agent") and "empty <think>\n</think>" in block.content
     )
@@ -99,6 +107,60 @@ async def test_a_reply_is_read_by_its_verdict(name: str, reply: Any, risk: float
         assert isinstance(scores.hallucination, Unscored) and risk in scores.hallucination.unscored
     else:
         assert scores.hallucination == pytest.approx(risk) and scores.sentences == ()
+
+
+def listed(*errors: tuple[str, float], head: str = "{n} errors, with a total score reduction of {total}") -> str:
+    """A reply of TIGERScore's."""
+    lines = [head.format(n=len(errors), total=sum(r for _, r in errors))]
+    for n, (words, reduction) in enumerate(errors, start=1):
+        lines += [
+            f'Error location {n}:  "{words}"',
+            f"Error aspect {n}:  Factuality",
+            f"Explanation {n}:  It is not so.",
+        ]
+        lines += [f"Severity {n}: Major", f"Score reduction {n}: {reduction}"]
+    return "The model-generated output contains " + "\n".join(lines)
+
+
+TAGGED = f"{TRUE} It cost <entity><mark>40 million</mark><delete>50 million</delete></entity> pounds."
+
+
+@each(
+    "name, reply, sentences",
+    [
+        ("tigerscore", "The model-generated output contains 0 errors, with a total score reduction of 0.", [0, 0]),
+        ("tigerscore", listed(("50 million", 4.0), ("cost", 1.0)), [0, 0.5]),
+        ("tigerscore", listed(("1932", 2.0), ("words of nobody", 3.0)), []),  # nobody knows of which sentence
+        ("tigerscore", listed(("1932", 9.0)), "no number up to 5: '9.0'"),
+        ("tigerscore", listed(("1932", 2.0), head="2 errors, with a total score reduction of 2"), "announces 2 errors"),
+        ("tigerscore", listed(("1932", 2.0), head="1 errors, with a total score reduction of 4"), "do not add up to"),
+        ("tigerscore", listed(("1932", 2.0))[:120], "describes 0 of 1 whole"),
+        ("tigerscore", "There is no error.", "does not say how many errors"),
+        ("tigerscore", TextReply(listed(("1932", 2.0)), "length"), "cut off"),
+        ("tigerscore", HttpError(500), "the call failed"),
+        ("fava", CASE.answer, [0, 0]),
+        ("fava", TAGGED, [0, 1]),
+        ("fava", f"<contradictory>{TRUE}</contradictory> {FALSE}", [1, 0]),
+        ("fava", "The text has no errors.", "another text"),
+        ("fava", f"{TRUE} {FALSE} <invented>A troll lives there.</invented>", "words that the answer does not have"),
+    ],
+)
+async def test_a_reply_is_read_by_the_errors_that_it_names(name: str, reply: Any, sentences: list[float] | str) -> None:
+    scores, meter = await judged(name, lambda *_: reply)
+    assert meter.total.calls == 1
+    if isinstance(sentences, str):
+        assert isinstance(scores.hallucination, Unscored) and sentences in scores.hallucination.unscored
+    else:
+        assert [s.hallucination for s in scores.sentences] == sentences
+        assert scores.hallucination == max([*sentences, *([] if sentences else [0.5])])
+
+
+async def test_tigerscore_needs_no_given_text_and_tells_the_weight_of_all_errors() -> None:
+    judge = ScriptedChatModel([listed(("1932", 2.0), ("50 million", 0.5))])
+    bare = Case(CASE.question, CASE.answer, Grounding("derived", PASSAGES.groups))
+    scores = await TrainedJudge(PROTOCOLS["tigerscore"], ChatModel(judge)).score(bare, meter=Meter())
+    assert scores.raw == {"errors": 2.0, "reduction": 2.5} and scores.hallucination == pytest.approx(2.5 / 7.5)
+    assert TRUE not in str(judge.calls[0].messages[-1].content).partition("Model-generated")[0]
 
 
 async def test_what_every_answer_would_meet_is_raised() -> None:

@@ -282,12 +282,16 @@ def test_every_case_has_an_id_of_its_own() -> None:
     ]
 
 
-def test_reports_of_seeds_become_means_with_the_spread_of_a_sample() -> None:
-    """0.2, 0.4, 0.6: mean 0.4, standard deviation 0.2 (of n - 1). What a seed lacks is unscored, never a number."""
+def test_reports_of_seeds_become_means_with_their_spread() -> None:
+    """2, 5, 5, 8: mean 5, variance 18 / 4. What a seed lacks is unscored, never a number."""
     reports = [
-        {"auc": {"value": v, "low": 0.0, "high": 1.0, "n": 5}, "base": v, "bins": [{"from": 0}]} for v in (2, 4, 6)
+        {"auc": {"value": v, "low": 0.0, "high": 1.0, "n": 5}, "base": v, "bins": [{"from": 0}]} for v in (2, 5, 5, 8)
     ]
     joined = over_seeds(reports)
-    assert joined == {"auc": {"value": 4, "spread": 2.0, "values": [2, 4, 6], "n": 5}, "base": 4, "bins": [{"from": 0}]}
+    assert joined == {
+        "auc": {"value": 5, "spread": pytest.approx(4.5**0.5), "values": [2, 5, 5, 8], "n": 5},
+        "base": 5,
+        "bins": [{"from": 0}],
+    }
     lacking = over_seeds([{"answers": {"vote": 1}}, {"answers": {"unscored": "too few"}}])
     assert lacking == {"answers": {"unscored": "not measured with every seed"}}
