@@ -51,7 +51,6 @@ if TYPE_CHECKING:
         RequestRefusedError,
         ScriptExhaustedError,
         TooLongError,
-        TrainingStoppedError,
         UnreachableError,
         UnsupportedLanguageError,
         UnusableReplyError,
@@ -93,7 +92,7 @@ _EXPORTS = {
     "eirene.core.errors": """
         AddressError AuthError BackendError BackendTimeoutError EireneError EncoderError FormError InputError
         MalformedReplyError MissingExtraError NoTopicError PromptError QuotaError RateLimitError RedirectedError
-        ReplyTooLargeError RequestRefusedError ScriptExhaustedError TooLongError TrainingStoppedError
+        ReplyTooLargeError RequestRefusedError ScriptExhaustedError TooLongError
         UnreachableError UnsupportedLanguageError UnusableReplyError WorkerError
     """,
     "eirene.core.records": "Item Perspective Record Round",
@@ -117,7 +116,7 @@ __all__ = [
     "Price", "PromptError", "QuotaError", "QuotationCheck", "RateLimitError", "Record", "RedirectedError",
     "RefineMiddleware", "RefiningChatModel", "ReplyTooLargeError", "RequestRefusedError", "Review", "Round", "Sample",
     "Scores", "ScriptExhaustedError", "ScriptedChatModel", "Sentence", "Settings", "StateKeys", "StateMessages",
-    "TaggedSentence", "TooLongError", "Tracing", "TrainingStoppedError", "UnreachableError", "UnsaidSentence",
+    "TaggedSentence", "TooLongError", "Tracing", "UnreachableError", "UnsaidSentence",
     "Unscored", "UnsupportedLanguageError", "UnusableReplyError", "Usage", "Verdict", "Verification", "WordChange",
     "WorkerError", "__version__", "arefine", "averify", "batch", "build_graph", "check", "compare", "initial_state",
     "judge", "make_record", "refine", "refine_node", "resolve_backend", "score", "split_sentences", "verify",

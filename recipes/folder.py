@@ -12,7 +12,7 @@ from eirene.core.errors import InputError
 from eirene.core.logs import get_logger
 from eirene.core.signature import check_seed
 from eirene.data.line_checksum import check_value
-from eirene.models.training.run import write_json
+from recipes.train.run import write_json
 
 logger = get_logger(__name__)
 

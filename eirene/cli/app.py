@@ -13,7 +13,7 @@ from typing import Annotated
 import typer
 
 from eirene._version import __version__
-from eirene.cli import calibrate, check, compare, npov, prompts, refine, report, score, serve, synth, train, verify
+from eirene.cli import calibrate, check, compare, npov, prompts, refine, report, score, serve, synth, verify
 from eirene.cli.batch import app as batch
 from eirene.cli.evaluate import critiques, detectors
 from eirene.cli.flags import Command
@@ -42,8 +42,7 @@ for _command in (detectors.detectors, critiques.feedback, critiques.critic, comp
 app.add_typer(evaluate, name="evaluate")
 app.add_typer(calibrate.app, name="calibrate")
 app.add_typer(synth.app, name="synth")
-app.add_typer(train.app, name="train")
-for _typer in (app, batch.app, evaluate, calibrate.app, synth.app, train.app):
+for _typer in (app, batch.app, evaluate, calibrate.app, synth.app):
     for _info in _typer.registered_commands:
         _info.cls = Command
 

@@ -156,7 +156,7 @@ def _rows(topics: str, responses: str | None, made: AnswerTotals) -> tuple[list[
 
     from eirene.data import open_source, read_items, read_topics
     from eirene.data.json_rows import STDIN
-    from eirene.models.training.run import sha256
+    from eirene.data.open import sha256
     from eirene.synth import synthesise
 
     if topics == responses == STDIN:

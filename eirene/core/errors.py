@@ -6,7 +6,6 @@ EireneError
 ├── PromptError           a prompt file and the values for it do not fit together
 ├── MissingExtraError     an optional package is needed and not installed; exit code 2
 ├── EncoderError          the encoder's files are missing, damaged or of the wrong kind
-├── TrainingStoppedError  a training was asked to stop; a checkpoint is on disk; exit code 130
 ├── WorkerError           a worker process of a batch ended by itself
 ├── UnsupportedLanguageError  a part reads another language than the text's; nothing is rewritten
 ├── NoTopicError          no topic of a knowledge base fits what was asked; exit code 1
@@ -79,10 +78,6 @@ class MissingExtraError(EireneError):
 
 class EncoderError(EireneError):
     """The encoder's files are missing, damaged or not what was expected."""
-
-
-class TrainingStoppedError(EireneError):
-    """A training was asked to stop; the same call resumes from its checkpoint."""
 
 
 class UnsupportedLanguageError(EireneError):

@@ -154,5 +154,8 @@ _WANTED = {
     "PROTOCOL": ("http/protobuf", "http/protobuf"),
     "COMPRESSION": ("gzip, deflate, none", "gzip|deflate|none"),
     "TIMEOUT": ("a number of seconds above 0", r"(?=.*[1-9])\d+(\.\d+)?"),
-    "ENDPOINT": ("an address such as http://HOST:4318", r"https?://(?:\[[0-9a-f:.]+\]|[^\s/?#:\[\]]+)(:\d+)?(/\S*)?"),
+    "ENDPOINT": (
+        "an address such as http://HOST:4318",
+        r"https?://(?:[^\s/@]+@)?(?:\[[0-9a-f:.]+\]|[^\s/?#:@\[\]]+)(:\d+)?(/\S*)?",
+    ),
 }

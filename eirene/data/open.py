@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import hashlib
+import json
 import re
 from bisect import bisect_left
 from collections.abc import Callable, Iterable, Iterator, Sequence
@@ -166,6 +168,17 @@ def opened(data: str | RowSource) -> RowSource:
 def read_items(name: str) -> list[Item]:
     """All items of a file, folder, hub dataset or standard input; raises `InputError` at the first fault."""
     return open_dataset(name).read()
+
+
+def sha256(data: RowSource) -> str:
+    """64 hex digits that stand for a file's content; for what is no file (a pipe, a dataset), for that of its rows."""
+    if Path(data.name).is_file():
+        with Path(data.name).open("rb") as file:
+            return hashlib.file_digest(file, "sha256").hexdigest()
+    found = hashlib.sha256()
+    for row in data.rows():
+        found.update(json.dumps(row.data, sort_keys=True, default=str).encode() + b"\n")
+    return found.hexdigest()
 
 
 _SHARD = re.compile(r"(?:^|-)(?P<split>[A-Za-z0-9_.]+)-\d{5}-of-\d{5}(?:-[0-9a-f]+)?$")

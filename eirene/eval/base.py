@@ -35,7 +35,7 @@ _HOW_TO_MEET: dict[Need, str] = {
     "given": "given text: 'perspectives' or 'context' in the row",
     "judge": "a judge: name a chat model with --judge provider:model, or hf:path-or-id or gguf:FILE",
     "local_model": "a local model: name one with --local-model hf:path-or-id (gptscore: or gguf:FILE)",
-    "classifier": "a classifier: name one made by `eirene train classifier` with --classifier hf:path-or-id+adapter",
+    "classifier": "a classifier: name one of `recipes.train classifier` with --classifier hf:path-or-id+adapter",
     "detector_model": "a model of its own: name one with --detector-model hf:path-or-id",
     "hub_model": "a model of its own, which the hub has; or name one with --detector-model",
     "calibration": "a calibration: name a file made by `eirene calibrate detectors` with --calibration FILE",

@@ -12,8 +12,8 @@ import typer
 from eirene.cli.app import run_app
 from eirene.cli.flags import listed_seeds
 from eirene.cli.terminal import say
-from eirene.cli.train import Stoppable
 from eirene.core.errors import InputError
+from recipes.stoppable import Stoppable
 
 Data = Annotated[
     str, typer.Option(metavar="DIR", help="The folder with topics_train.jsonl and, to measure, the dev files.")

@@ -23,10 +23,10 @@ from eirene.core.extras import require
 from eirene.core.logs import get_logger
 from eirene.data.line_checksum import sealed_value
 from eirene.models.encoder.runtime import Encodes
-from eirene.models.training.run import write_json
 from recipes.encoder.data import TrainingClaim, read_claims, texts_of
 from recipes.folder import CARD_FILE, check_seeds, claim, finished, sha256
 from recipes.rows import rows_of
+from recipes.train.run import write_json
 
 if TYPE_CHECKING:
     import torch

@@ -13,8 +13,8 @@ import typer
 from eirene.cli.app import run_app
 from eirene.cli.flags import listed_seeds
 from eirene.cli.terminal import say
-from eirene.cli.train import Stoppable
 from eirene.core.errors import InputError
+from recipes.stoppable import Stoppable
 
 if TYPE_CHECKING:
     from recipes.verifier.run import TrainedVerifier, VerifierStep

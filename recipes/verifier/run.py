@@ -18,10 +18,10 @@ from typing import TYPE_CHECKING, Any
 from eirene.core.errors import InputError
 from eirene.core.extras import require
 from eirene.data.line_checksum import sealed_value
-from eirene.models.training.run import write_json
 from eirene.models.verifier.runtime import MODEL_FILE
 from recipes.encoder.data import read_claims
 from recipes.folder import CARD_FILE, check_seeds, claim, make, sha256
+from recipes.train.run import write_json
 from recipes.verifier.data import MIXTURE, VerifierRow, read_rows, refuse_leaks, thinned
 from recipes.verifier.own import OwnRows, own_rows
 

@@ -13,9 +13,9 @@ from numpy.typing import NDArray
 
 from eirene.core.logs import get_logger
 from eirene.data.line_checksum import sealed_value
-from eirene.models.training.run import write_json
 from eirene.models.verifier.runtime import MODEL_FILE
 from recipes.folder import CARD_FILE, finished, sha256
+from recipes.train.run import write_json
 from recipes.verifier.cache import CachedPair, HasPairs
 from recipes.verifier.data import VerifierRow
 from recipes.verifier.export import export_head

@@ -7,6 +7,7 @@ from collections.abc import Iterator
 
 import pytest
 
+from recipes.train.__main__ import main as train_main
 from tests.cli.run import Run
 
 
@@ -18,3 +19,9 @@ def run(capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch) -> 
     yield Run(capsys, monkeypatch)
     root.handlers[:] = before
     logging.getLogger("eirene").setLevel(level)
+
+
+@pytest.fixture
+def train(run: Run, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch) -> Run:
+    """`python -m recipes.train`."""
+    return Run(capsys, monkeypatch, train_main)

@@ -14,7 +14,7 @@ HEAVY = {"torch", "transformers", "peft", "onnxruntime", "langchain", "langchain
 
 
 def test_help_is_shown(run: Run) -> None:
-    for arguments in (("--help",), ("refine", "--help"), ("score", "-h"), ("train", "--help"), ()):
+    for arguments in (("--help",), ("refine", "--help"), ("score", "-h"), ("synth", "--help"), ()):
         result = run(*arguments)
         assert (result.code, result.err) == (0, "")
         assert "Usage: eirene" in result.out

@@ -1,4 +1,4 @@
-"""`eirene train feedback` and `eirene evaluate feedback`, from the data to the figures."""
+"""`python -m recipes.train feedback` and `eirene evaluate feedback`, from the data to the figures."""
 
 from __future__ import annotations
 
@@ -24,10 +24,10 @@ ROWS: list[dict[str, Any]] = [
 ]
 
 
-def test_a_model_is_trained_and_then_measured(run: Run, tmp_path: Path) -> None:
+def test_a_model_is_trained_and_then_measured(run: Run, train: Run, tmp_path: Path) -> None:
     base, data = make_llama(tmp_path / "base", texts=map(str, ROWS)), write(tmp_path / "rows.jsonl", *ROWS * 2)
-    trained = run(
-        "train", "feedback", data, "--base", base, "--out", tmp_path / "out", "--epochs", "30", "--max-tokens", "400",
+    trained = train(
+        "feedback", data, "--base", base, "--out", tmp_path / "out", "--epochs", "30", "--max-tokens", "400",
         "--learning-rate", "0.01", "--device", "cpu", "--checkpoint-steps", "100",
     )  # fmt: skip
     assert (trained.code, trained.out) == (0, ""), trained
@@ -106,15 +106,17 @@ def test_bad_flags_of_evaluate_say_what_to_change(flags: tuple[str, ...], said: 
         (("--device", "cuda:77"), "device 'cuda:77' cannot be used"),
     ],
 )
-def test_bad_flags_of_train_say_what_to_change(flags: tuple[str, ...], said: str, run: Run, tmp_path: Path) -> None:
+def test_bad_flags_of_train_say_what_to_change(flags: tuple[str, ...], said: str, train: Run, tmp_path: Path) -> None:
     base, data = make_llama(tmp_path / "base"), write(tmp_path / "rows.jsonl", *ROWS)
-    result = run("train", "feedback", data, "--base", base, "--out", tmp_path / "out", *flags)
+    result = train("feedback", data, "--base", base, "--out", tmp_path / "out", *flags)
     assert_error(result, said)
 
 
-def test_a_missing_extra_names_its_install_command(run: Run, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_missing_extra_names_its_install_command(
+    run: Run, train: Run, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.setitem(sys.modules, "peft", None)
     data = write(tmp_path / "rows.jsonl", *ROWS)
-    train = run("train", "feedback", data, "--base", tmp_path, "--out", tmp_path / "out")
-    assert_error(train, "pip install 'eirene[train]'")
+    trained = train("feedback", data, "--base", tmp_path, "--out", tmp_path / "out")
+    assert_error(trained, "pip install 'eirene[train]'")
     assert_error(run("evaluate", "feedback", data, "--backend", f"hf:{tmp_path}"), "pip install 'eirene[local]'")

@@ -1,4 +1,4 @@
-"""`eirene train refiner`, from the pairs to a record; what Ctrl-C and a kill leave; that nobody is called."""
+"""`python -m recipes.train refiner`, from the pairs to a record; what Ctrl-C and a kill leave; nobody is called."""
 
 from __future__ import annotations
 
@@ -16,10 +16,10 @@ from pathlib import Path
 
 import pytest
 
-from eirene.cli.train import Training
-from eirene.models.training.recipes import TrainingRecipe
-from eirene.models.training.run import Step, TrainingRun, last_checkpoint
 from recipes.fava import main as make_errors
+from recipes.train.__main__ import Training
+from recipes.train.recipe import TrainingRecipe
+from recipes.train.run import Step, TrainingRun, last_checkpoint
 from tests.cli.run import EXAMPLES, Run, assert_error
 from tests.refiners.test_training import ROWS, write
 from tests.tiny_llama import make_llama
@@ -45,9 +45,9 @@ def adapter_bytes(folder: Path) -> bytes:
 
 
 @pytest.mark.slow
-def test_a_refiner_is_tuned_and_then_refines(base: Path, data: Path, run: Run, tmp_path: Path) -> None:
+def test_a_refiner_is_tuned_and_then_refines(base: Path, data: Path, run: Run, train: Run, tmp_path: Path) -> None:
     out = tmp_path / "out"
-    tuned = run("train", "refiner", data, "--model", f"hf:{base}", "--out", out, *QUICK)
+    tuned = train("refiner", data, "--model", f"hf:{base}", "--out", out, *QUICK)
     assert (tuned.code, tuned.out) == (0, ""), tuned
     assert "step 8 of 8, loss 0." in tuned.err
     assert "(0.6931 before), preferred reply raised more in 100.0 %" in tuned.err
@@ -61,7 +61,7 @@ def test_a_refiner_is_tuned_and_then_refines(base: Path, data: Path, run: Run, t
     assert refined.record["usage"]["calls"] > 0
 
 
-def test_bad_flags_say_what_to_change(base: Path, run: Run, tmp_path: Path) -> None:
+def test_bad_flags_say_what_to_change(base: Path, train: Run, tmp_path: Path) -> None:
     data = write(tmp_path / "pairs.jsonl")
     for n, (flags, said) in enumerate([
         (("--beta", "0"), "beta must be a number above 0"),
@@ -75,12 +75,12 @@ def test_bad_flags_say_what_to_change(base: Path, run: Run, tmp_path: Path) -> N
         (("--device", "cuda:77"), "device 'cuda:77' cannot be used"),
         (("--max-tokens", "20"), "are longer than max_tokens = 20"),
     ]):  # fmt: skip
-        result = run("train", "refiner", data, "--model", base, "--out", tmp_path / str(n), *QUICK, *flags)
+        result = train("refiner", data, "--model", base, "--out", tmp_path / str(n), *QUICK, *flags)
         assert_error(result, said)
 
 
 @pytest.mark.slow
-def test_each_command_trains_with_its_papers_settings(run: Run, tmp_path: Path) -> None:
+def test_each_command_trains_with_its_papers_settings(run: Run, train: Run, tmp_path: Path) -> None:
     """One step of each on the examples; the card has the recipe's defaults where no flag was given."""
     chat = make_llama(tmp_path / "chat", chat=True, hidden=16, layers=1)
     make_errors([str(EXAMPLES / "corpus"), "--out", str(tmp_path / "fava.jsonl")])
@@ -93,7 +93,7 @@ def test_each_command_trains_with_its_papers_settings(run: Run, tmp_path: Path) 
         ("generator", tmp_path / "npov.jsonl", ("--batch-size", "2"), {"rate": 0.1, "warmup": 500}),
     ):
         out = tmp_path / name
-        result = run("train", name, data, "--out", out, *least, *flags)
+        result = train(name, data, "--out", out, *least, *flags)
         assert (result.code, result.out) == (0, ""), result
         assert f"hf:{out}" in result.err.splitlines()[-1]
         recipe = json.loads((out / "card.json").read_text("utf-8"))["run"]["recipe"]
@@ -102,21 +102,21 @@ def test_each_command_trains_with_its_papers_settings(run: Run, tmp_path: Path) 
     assert (carried["role"], carried["layout"], carried["name"]) == ("hallucination", "chat", "hallucination_tuned")
 
 
-def test_numbers_without_a_default_may_stand_in_a_file(base: Path, run: Run, tmp_path: Path) -> None:
+def test_numbers_without_a_default_may_stand_in_a_file(base: Path, train: Run, tmp_path: Path) -> None:
     data, file = write(tmp_path / "pairs.jsonl"), tmp_path / "eirene.toml"
     file.write_text("max-steps = 1\nmicro-batch = 2\nlearning-rate = 1\n")
-    tuned = run("train", "refiner", data, "--model", base, "--out", tmp_path / "out", *QUICK[:-4], "--config", file)
+    tuned = train("refiner", data, "--model", base, "--out", tmp_path / "out", *QUICK[:-4], "--config", file)
     assert tuned.code == 0, tuned
     assert json.loads((tmp_path / "out" / "card.json").read_text())["figures"]["steps"] == 1
     file.write_text('max-steps = "1"')
-    result = run("train", "refiner", data, "--model", base, "--out", tmp_path / "out", "--config", file)
+    result = train("refiner", data, "--model", base, "--out", tmp_path / "out", "--config", file)
     assert_error(result, "'max-steps' must be an integer, got str '1'")
 
 
 @pytest.mark.slow
 @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGHUP])
 def test_a_signal_lets_the_step_end_and_keeps_it(
-    base: Path, data: Path, run: Run, tmp_path: Path, number: signal.Signals
+    base: Path, data: Path, train: Run, tmp_path: Path, number: signal.Signals
 ) -> None:
     """Exit code 130, a whole checkpoint at the step where it stopped, and the handler from before is back."""
     before = signal.getsignal(number)
@@ -132,8 +132,8 @@ def test_a_signal_lets_the_step_end_and_keeps_it(
 
     thread = threading.Thread(target=press, daemon=True)
     thread.start()
-    stopped = run(
-        "train", "refiner", data, "--model", base, "--out", tmp_path / "out", *QUICK, "--epochs", "10000",
+    stopped = train(
+        "refiner", data, "--model", base, "--out", tmp_path / "out", *QUICK, "--epochs", "10000",
         "--checkpoint-steps", "5",
     )  # fmt: skip
     over.set()
@@ -187,17 +187,17 @@ def hub() -> Iterator[tuple[str, list[str]]]:
 @pytest.mark.slow
 @pytest.mark.usefixtures("loopback")
 def test_a_run_that_was_killed_goes_on_to_the_same_bytes_and_calls_nobody(
-    base: Path, data: Path, run: Run, tmp_path: Path
+    base: Path, data: Path, train: Run, tmp_path: Path
 ) -> None:
     """`kill -9` in the middle of the real program, which may reach the hub if it wants to: it does not."""
-    arguments = ["train", "refiner", str(data), "--model", str(base), *QUICK, "--epochs", "200", "--max-steps", "20"]
+    arguments = ["refiner", str(data), "--model", str(base), *QUICK, "--epochs", "200", "--max-steps", "20"]
     often = ("--checkpoint-steps", "2")
     killed = TrainingRun(str(base), tmp_path / "killed", TrainingRecipe())
     with hub() as (address, asked):
         environment = {k: v for k, v in os.environ.items() if k not in ("HF_HUB_OFFLINE", "CI")}
         environment |= {"HF_ENDPOINT": address, "HF_HOME": str(tmp_path / "cache"), "OMP_NUM_THREADS": "1"}
         process = subprocess.Popen(
-            [sys.executable, "-m", "eirene", *arguments, *often, "--out", str(tmp_path / "killed")],
+            [sys.executable, "-m", "recipes.train", *arguments, *often, "--out", str(tmp_path / "killed")],
             env=environment, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True,
         )  # fmt: skip
         while process.poll() is None and last_checkpoint(killed) is None:
@@ -207,7 +207,7 @@ def test_a_run_that_was_killed_goes_on_to_the_same_bytes_and_calls_nobody(
     assert process.returncode == -signal.SIGKILL, err
     assert (out, asked) == ("", [])
     assert err.splitlines()[0].startswith("step 1 of 20, loss 0.693")
-    assert run(*arguments, *often, "--out", tmp_path / "killed").code == 0
+    assert train(*arguments, *often, "--out", tmp_path / "killed").code == 0
     assert json.loads((tmp_path / "killed" / "card.json").read_text())["figures"]["resumed_at_step"] >= 2
-    assert run(*arguments, "--out", tmp_path / "straight").code == 0
+    assert train(*arguments, "--out", tmp_path / "straight").code == 0
     assert adapter_bytes(tmp_path / "killed") == adapter_bytes(tmp_path / "straight")

@@ -20,7 +20,7 @@ from eirene.core.extras import EXTRAS, importing, missing, require
 from tests.cli.run import EXAMPLES, GIVEN, write
 from tests.source_tree import MODULES, ROOT, imports_of, module_name
 
-GUARDS = {"require", "importing", "start_run", "check_pyarrow", "check_matplotlib", "_datasets", "load_local"}
+GUARDS = {"require", "importing", "check_pyarrow", "check_matplotlib", "_datasets", "load_local"}
 """What raises for a missing package before it is imported; all of them by `eirene.core.extras`."""
 
 PAST_THE_DOOR = {
@@ -31,7 +31,6 @@ PAST_THE_DOOR = {
     "eirene.models.local.chat": "is given a loaded model",
     "eirene.models.gguf.trial": "runs in a child of a process that has asked",
     "eirene.models.faults": "is around a pass of a loaded model",
-    "eirene.models.training.replies": "is called by trainings that have checked",
     "eirene.npov.writers": "is given a loaded model",
 }
 """Modules that import an optional package where nobody gets without it."""
@@ -102,7 +101,7 @@ def test_optional_imports_go_through_the_helper() -> None:
 
 def test_a_module_that_needs_an_extra_is_imported_by_no_light_one() -> None:
     """Importing any light module works without extras; the heavy ones are known by what they import."""
-    assert {"eirene.models.local.sampling", "eirene.agent.server.app", "eirene.models.training.fit"} <= heavy()
+    assert {"eirene.models.local.sampling", "eirene.agent.server.app"} <= heavy()
     assert not {"eirene", "eirene.cli.app", "eirene.eval.registry", "eirene.models.local.model"} & heavy()
 
 
@@ -198,10 +197,11 @@ COMMANDS = [
 RUNS_THEM = """
 import contextlib, io, json
 from eirene.cli import main
+from recipes.train.__main__ import main as train
 told = []
 for words in json.loads(sys.argv[1]):
     with contextlib.redirect_stdout(io.StringIO()) as out, contextlib.redirect_stderr(io.StringIO()) as err:
-        code = main(words)
+        code = train(words[1:]) if words[0] == "train" else main(words)
     told.append((code, out.getvalue(), err.getvalue()))
 print(json.dumps(told))
 """

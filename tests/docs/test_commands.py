@@ -51,5 +51,5 @@ def test_the_program_takes_every_command_of_every_page() -> None:
 
 def test_a_wrong_command_and_a_wrong_flag_are_seen() -> None:
     assert unknown_in("eirene refien rows.jsonl") == ["refien"]
-    assert unknown_in("eirene train critic rows.jsonl --base x --no-such-flag") == ["--no-such-flag"]
+    assert unknown_in("eirene evaluate critic rows.jsonl --draws 9 --no-such-flag") == ["--no-such-flag"]
     assert sum(len(list(command_lines(page.read_text("utf-8")))) for page in PAGES) > 80

@@ -23,7 +23,7 @@ A_FORM = re.compile(r"[\[\]|]|\.\.\.|\b[A-Z]{1,}(?:\b|_)(?![\w./-]*[a-z])|\$")
 ELSEWHERE = re.compile(
     r"\b(?:openai|anthropic|ollama|hf|gguf|hf-dataset):|--(?:ray|interactive|corpus-encoder|rerank|base-url)\b"
 )
-LONG = re.compile(r"^eirene (?:train|serve|salience)\b|^python3? -m|^eirene batch .*\bworker")
+LONG = re.compile(r"^eirene (?:serve|salience)\b|^python3? -m|^eirene batch .*\bworker")
 
 
 def runnable(page: Path) -> list[str]:

@@ -8,15 +8,16 @@ from typing import Any
 
 import pytest
 
-from eirene.core.errors import InputError, TrainingStoppedError
+from eirene.core.errors import InputError
 from eirene.core.grounding import ArgumentGroup, Grounding
 from eirene.core.scores import number
 from eirene.core.usage import Meter
 from eirene.eval.base import Case
-from eirene.eval.classifier_training import train_classifier
 from eirene.eval.detectors.classifier import ClassifierDetector, ClassifierTask, Labels
 from eirene.models.local.model import load_local
-from eirene.models.training.recipes import PromptTuningRecipe
+from recipes.train.classifier import train_classifier
+from recipes.train.recipe import PromptTuningRecipe
+from recipes.train.run import TrainingStoppedError
 from tests.tiny_llama import make_llama
 
 GOOD, BAD = "Wind is clean.", "Wind is clean. The moon is green."

@@ -19,7 +19,12 @@ from eirene.data.haluquestqa import parse_tagged_answer
 from eirene.data.json_rows import Row
 from eirene.feedback_model.base import FeedbackRequest
 from eirene.feedback_model.model import HALLUCINATION, LocalFeedback
-from eirene.feedback_model.training import (
+from eirene.models.local.layout import CarriedPrompt
+from eirene.models.local.model import load_local
+from eirene.models.local.sampling import LocalSampling
+from eirene.prompts import load_prompt
+from eirene.text.sentences import split_sentences
+from recipes.train.critics import (
     critic_exchange,
     feedback_exchange,
     prompt_for,
@@ -27,12 +32,7 @@ from eirene.feedback_model.training import (
     train_critic,
     train_feedback,
 )
-from eirene.models.local.layout import CarriedPrompt
-from eirene.models.local.model import load_local
-from eirene.models.local.sampling import LocalSampling
-from eirene.models.training.recipes import CriticRecipe, FeedbackRecipe
-from eirene.prompts import load_prompt
-from eirene.text.sentences import split_sentences
+from recipes.train.recipe import CriticRecipe, FeedbackRecipe
 from tests.tiny_llama import make_llama
 
 TAGGED = [

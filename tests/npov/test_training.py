@@ -12,11 +12,11 @@ from eirene.core.errors import InputError
 from eirene.core.usage import Meter
 from eirene.data.topics import parse_topic
 from eirene.models.local.model import load_local
-from eirene.models.training.recipes import PromptTuningRecipe
 from eirene.npov import WriteTask
-from eirene.npov.training import read_exchanges, train_generator
 from eirene.npov.writers import LocalWriter
 from eirene.synth import AnswerRecipe, AnswerTotals, synthesise
+from recipes.train.generator import read_exchanges, train_generator
+from recipes.train.recipe import PromptTuningRecipe
 from tests.synth.material import TOPICS
 from tests.tiny_llama import make_llama
 

@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 from eirene.core.errors import InputError
 from eirene.data.json_rows import JsonBytes, Row
 from eirene.prompts import Message
-from eirene.refiners.preference_pairs import (
+from recipes.train.preference_pairs import (
     EMPTY_PROMPT,
     EMPTY_SIDE,
     SAME_SIDES,

@@ -12,7 +12,7 @@ from typing import Any, cast
 
 import pytest
 
-from eirene.core.errors import InputError, TrainingStoppedError
+from eirene.core.errors import InputError
 from eirene.core.records import Item
 from eirene.core.usage import Meter
 from eirene.data.json_rows import Row
@@ -20,13 +20,12 @@ from eirene.data.line_checksum import check_value
 from eirene.models.local.loading import load_tokenizer
 from eirene.models.local.model import LocalModel, load_local
 from eirene.models.replies import Reply
-from eirene.models.training.recipes import RefinerRecipe
-from eirene.models.training.run import EncodedExample, Step, TrainingRun
 from eirene.prompts import Message
 from eirene.refiners.base import RefineTask
 from eirene.refiners.model import local_refiner
-from eirene.refiners.preference_pairs import PreferencePair, parse_pair
-from eirene.refiners.training import (
+from recipes.train.preference_pairs import PreferencePair, parse_pair
+from recipes.train.recipe import RefinerRecipe
+from recipes.train.refiner import (
     SAME_TOKENS,
     TOO_LONG,
     EncodedPair,
@@ -35,6 +34,7 @@ from eirene.refiners.training import (
     pair_prompt,
     train_refiner,
 )
+from recipes.train.run import EncodedExample, Step, TrainingRun, TrainingStoppedError
 from tests.tiny_llama import make_llama
 
 ROWS: list[dict[str, Any]] = [
@@ -289,7 +289,7 @@ def test_trl_computes_the_dpo_loss_of_the_paper(base: Path, plain: LocalModel, t
     """
     import torch
 
-    from eirene.models.training.fit import pair_trainer, quiet_trl
+    from recipes.train.fit import pair_trainer, quiet_trl
 
     pairs, beta = encoded(base)[:3], 0.3
     for method in ("lora", "full"):

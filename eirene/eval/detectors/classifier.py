@@ -37,8 +37,8 @@ class ClassifierDetector:
         beyond the model's context is shared out over several prompts: coverage is then the highest score of the whole
         answer with any chunk (it lacks something if it lacks something of one), hallucination the highest, over
         sentences, of the least score of the sentence with any chunk (it is given if one chunk gives it).
-    Needs: given text, and a model for each error type, made by `eirene train classifier`; an error type without one is
-        unscored, and so is an answer that is longer than the model takes.
+    Needs: given text, and a model for each error type, made by `python -m recipes.train classifier`; an error
+        type without one is unscored, and so is an answer that is longer than the model takes.
     Reference: NPOV, section 3.3 (there the label NO stands for an error); least over chunks and highest over sentences
         as TRUE (Honovich et al. 2022) and SummaC (Laban et al. 2022) read long documents.
     Example: docs/concepts/classifiers.md.
@@ -137,7 +137,7 @@ class ClassifierTask:
         """The task of an adapter; raises `InputError` where it carries none, or one of another layout."""
         if saved is None or saved.get("kind") != KIND:
             raise InputError(
-                f"{name} was not trained as a classifier; name one made by `eirene train classifier`",
+                f"{name} was not trained as a classifier; name one made by `python -m recipes.train classifier`",
                 field="classifier",
             )
         labels = saved.get("labels")

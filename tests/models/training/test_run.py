@@ -8,24 +8,25 @@ from typing import Any
 
 import pytest
 
-from eirene.core.errors import InputError, TrainingStoppedError
+from eirene.core.errors import InputError
 from eirene.data import ColumnMap, Shape
 from eirene.data.json_rows import JsonBytes
-from eirene.models.training.recipes import (
+from recipes.train.recipe import (
     CriticRecipe,
     FeedbackRecipe,
     PromptTuningRecipe,
     RefinerRecipe,
     TrainingRecipe,
 )
-from eirene.models.training.replies import Exchange, TrainingTask, train_replies
-from eirene.models.training.run import (
+from recipes.train.replies import Exchange, TrainingTask, train_replies
+from recipes.train.run import (
     CARD_FILE,
     RUN_FILE,
     EncodedExample,
     Step,
     Trained,
     TrainingRun,
+    TrainingStoppedError,
     check_base,
     check_lengths,
     curve,
@@ -125,7 +126,7 @@ def test_what_cannot_be_trained_is_one_clear_error(base: Path, tmp_path: Path) -
 
 
 def test_several_devices_are_not_trained_on() -> None:
-    from eirene.models.training.fit import device_of
+    from recipes.train.fit import device_of
 
     assert device_of(TrainingRun("base", Path("out"), TrainingRecipe(), device="cpu")) == "cpu"
     with pytest.raises(InputError, match="training runs on one device"):
@@ -133,7 +134,7 @@ def test_several_devices_are_not_trained_on() -> None:
 
 
 def test_warmup_is_a_share_of_all_steps_or_a_number_of_them() -> None:
-    from eirene.models.training.fit import warmup_steps
+    from recipes.train.fit import warmup_steps
 
     found = [
         warmup_steps(TrainingRecipe(epochs=2, batch_size=4, warmup=0.1), 10),  # 3 batches an epoch; rounded up

@@ -8,9 +8,9 @@ from pathlib import Path
 
 import pytest
 
-from eirene.cli.train import Stoppable
 from eirene.models.encoder import load_encoder
 from eirene.models.verifier.runtime import PremiseClaim, load_verifier
+from recipes.stoppable import Stoppable
 from recipes.verifier.__main__ import main
 from tests.cli.run import Run, assert_error
 from tests.recipes.verifier.verifier_rows import rows_of, write_data, write_rows

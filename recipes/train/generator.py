@@ -1,4 +1,4 @@
-"""Trains response generators in the curly-braces form (`eirene train generator`). Importing this loads no torch."""
+"""Trains response generators in the curly-braces form (`python -m recipes.train generator`); loads no torch."""
 
 from __future__ import annotations
 
@@ -9,11 +9,11 @@ from typing import Unpack
 from eirene.core.errors import InputError
 from eirene.core.records import Item
 from eirene.data import Dataset, RowSource, Shape, opened
-from eirene.models.training.recipes import PromptTuningRecipe
-from eirene.models.training.replies import Exchange, TrainingTask, train_replies
-from eirene.models.training.run import RunOptions, Trained, file_facts, run_order, start_run
 from eirene.npov.writers import GENERATOR
 from eirene.prompts.curly import curly_reply, response_prompt
+from recipes.train.recipe import PromptTuningRecipe
+from recipes.train.replies import Exchange, TrainingTask, train_replies
+from recipes.train.run import RunOptions, Trained, file_facts, run_order, start_run
 
 CARRIED = {"kind": GENERATOR, "prompt": "curly-1", "layout": "instruct"}
 _NO_SIDES = "nothing to write from"

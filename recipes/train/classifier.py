@@ -1,4 +1,4 @@
-"""`eirene train classifier`: tunes a model on labelled answers to find one error type. Importing it loads no torch."""
+"""Tunes a model on labelled answers to find one error type (`python -m recipes.train classifier`); loads no torch."""
 
 from __future__ import annotations
 
@@ -16,10 +16,10 @@ from eirene.eval.base import case_of
 from eirene.eval.datasets import Labelled, LabelledSet, read_labelled
 from eirene.eval.detectors.classifier import ClassifierDetector, ClassifierTask
 from eirene.eval.metrics.ranking import average_precision, roc_auc
-from eirene.models.training.recipes import PromptTuningRecipe
-from eirene.models.training.replies import Exchange, TrainingTask, train_replies
-from eirene.models.training.run import RunOptions, Trained, file_facts, refuse_leaks, run_order, start_run
 from eirene.prompts.curly import curly_reply
+from recipes.train.recipe import PromptTuningRecipe
+from recipes.train.replies import Exchange, TrainingTask, train_replies
+from recipes.train.run import RunOptions, Trained, file_facts, refuse_leaks, run_order, start_run
 
 logger = get_logger(__name__)
 

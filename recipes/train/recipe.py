@@ -1,6 +1,6 @@
 """Training recipes: the settings of each training of a causal language model, with a paper's values as defaults.
 
-A field with a help is a flag of `eirene train`. Nothing heavy is imported, so that `--help` need not wait for it.
+A field with a help is a flag of `python -m recipes.train`. Nothing heavy is imported, so that `--help` need not wait.
 """
 
 from __future__ import annotations

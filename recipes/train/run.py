@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import hashlib
 import json
 import os
 import shutil
@@ -11,19 +10,20 @@ from dataclasses import dataclass
 from importlib.metadata import version
 from itertools import pairwise
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Protocol, TypedDict, Unpack
+from typing import TYPE_CHECKING, Any, TypedDict, Unpack
 
 from eirene._version import __version__
-from eirene.core.errors import InputError
+from eirene.core.errors import EireneError, InputError
 from eirene.core.extras import require
 from eirene.core.logs import get_logger
 from eirene.core.signature import check_seed
-from eirene.data import Shape
-from eirene.data.json_rows import HasRows, reason
+from eirene.data import RowSource, Shape
+from eirene.data.json_rows import reason
 from eirene.data.line_checksum import sealed_value
+from eirene.data.open import sha256
 from eirene.models.local.layout import break_special_tokens, encode_reply
 from eirene.models.local.spec import parse_spec, read_object
-from eirene.models.training.recipes import TrainingRecipe
+from recipes.train.recipe import TrainingRecipe
 
 if TYPE_CHECKING:
     from transformers import PreTrainedTokenizerBase
@@ -35,6 +35,10 @@ _ADVICE = "; name a new folder"
 _TORN = "run.tmp"  # what a run leaves that was killed while it made its first file
 _PACKAGES = ("torch", "transformers", "peft", "accelerate", "trl", "datasets")
 POINTS = 20
+
+
+class TrainingStoppedError(EireneError):
+    """A training was asked to stop; the same call resumes from its checkpoint. Exit code 130."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -85,13 +89,6 @@ class Trained:
     card: dict[str, Any]
 
 
-class NamedRows(HasRows, Protocol):
-    """Rows with the name that messages give their source."""
-
-    @property
-    def name(self) -> str: ...
-
-
 def start_run(base: str, out: str | Path, recipe: TrainingRecipe, **options: Unpack[RunOptions]) -> TrainingRun:
     """A run from the model `base` to the folder `out`.
 
@@ -120,7 +117,7 @@ def check_base(base: str) -> str:
 
 
 def run_order(
-    run: TrainingRun, data: NamedRows, *, dev: NamedRows | None = None, shape: Shape | None = None, **more: Any
+    run: TrainingRun, data: RowSource, *, dev: RowSource | None = None, shape: Shape | None = None, **more: Any
 ) -> dict[str, Any]:
     """What decides a run, as its folder keeps it: base, data and how they are read, settings, seed, and `more`."""
     order = {
@@ -164,18 +161,7 @@ def finished_run(run: TrainingRun, order: dict[str, Any]) -> Trained | None:
     return Trained(folder, read_object(card, advice=_ADVICE))
 
 
-def sha256(data: NamedRows) -> str:
-    """64 hex digits that stand for a file's content; for what is no file (a pipe, a dataset), for that of its rows."""
-    if Path(data.name).is_file():
-        with Path(data.name).open("rb") as file:
-            return hashlib.file_digest(file, "sha256").hexdigest()
-    found = hashlib.sha256()
-    for row in data.rows():
-        found.update(json.dumps(row.data, sort_keys=True, default=str).encode() + b"\n")
-    return found.hexdigest()
-
-
-def file_facts(source: NamedRows) -> dict[str, Any]:
+def file_facts(source: RowSource) -> dict[str, Any]:
     """What a card says of the data's file: its name and its SHA-256."""
     return {"file": Path(source.name).name, "sha256": sha256(source)}
 

@@ -27,11 +27,11 @@ from eirene.feedback_model.request import (
 )
 from eirene.models.local.layout import CarriedPrompt, as_text
 from eirene.models.local.spec import Layout
-from eirene.models.training.recipes import CriticRecipe, FeedbackRecipe
-from eirene.models.training.replies import Exchange, TrainingTask, train_replies
-from eirene.models.training.run import RunOptions, Trained, file_facts, refuse_leaks, run_order, start_run
 from eirene.prompts import load_prompt
 from eirene.text.sentences import split_sentences
+from recipes.train.recipe import CriticRecipe, FeedbackRecipe
+from recipes.train.replies import Exchange, TrainingTask, train_replies
+from recipes.train.run import RunOptions, Trained, file_facts, refuse_leaks, run_order, start_run
 
 Split = Literal["all", "train", "test"]
 

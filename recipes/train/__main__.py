@@ -1,35 +1,36 @@
-"""`eirene train`: a command for each model: classifier, critic, feedback, generator, refiner.
+"""`python -m recipes.train`: a command for each model: classifier, critic, feedback, generator, refiner.
 
-The flags of a command are the fields of its recipe (`eirene.models.training.recipes`) and those of `RunFlags`.
+The flags of a command are the fields of its recipe (`recipes.train.recipe`) and those of `RunFlags`.
 """
 
 from __future__ import annotations
 
-import signal
-import threading
-from collections.abc import Callable
-from contextlib import ExitStack
+import sys
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from types import FrameType
-from typing import TYPE_CHECKING, Annotated, Any, Literal, Self
+from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 import typer
 
 from eirene.cli import flags
+from eirene.cli.app import run_app
 from eirene.cli.data_flags import FormFlags
-from eirene.cli.flags import Only, Without, with_groups
-from eirene.cli.progress import Watch, watch
-from eirene.cli.terminal import output, say
-from eirene.core.errors import InputError, TrainingStoppedError
-from eirene.models.training.recipes import CriticRecipe, FeedbackRecipe, PromptTuningRecipe, RefinerRecipe
+from eirene.cli.flags import Command, Only, Without, with_groups
+from eirene.cli.terminal import say
+from eirene.core.errors import InputError
+from recipes.stoppable import Stoppable
+from recipes.train.recipe import CriticRecipe, FeedbackRecipe, PromptTuningRecipe, RefinerRecipe
 
 if TYPE_CHECKING:
-    from eirene.models.training.run import Step, Trained
+    from recipes.train.run import Step, Trained
 
-app = typer.Typer(help="Train the models that Eirene uses.", no_args_is_help=True)
+app = typer.Typer(
+    help="Train the models that Eirene uses.",
+    no_args_is_help=True,
+    add_completion=False,
+    pretty_exceptions_enable=False,
+)
 
-_SAY_EVERY = 25  # steps between two lines where no terminal shows a bar
-_STOPPED = 130
 
 # Written out here because the library's own names need more than `--help` should wait for.
 ErrorName = Literal["hallucination", "coverage"]
@@ -52,55 +53,6 @@ class RunFlags:
     seed: Annotated[int, typer.Option(help="Order of the data, dropout, the adapter's first values.")] = 0
     device: Annotated[str | None, typer.Option(help="cpu, cuda ... (default: a GPU if there is one).")] = None
     config: flags.Config = None
-
-
-class Stoppable:
-    """Around one training: shows its steps, and ends it with what was done on disk.
-
-    The first Ctrl-C lets the step end and a checkpoint be written, a second one stops at once; both end the command
-    with 130. Before the first step there is nothing to keep, and one Ctrl-C stops at once.
-    """
-
-    def __init__(self) -> None:
-        self._stack = ExitStack()
-        self._bar: Watch
-        self._has_begun = False
-        self._is_asked = False
-        self._before: Any = None
-
-    def __enter__(self) -> Self:
-        self._stack.enter_context(output())
-        self._bar = self._stack.enter_context(watch(0, "preparing"))
-        if threading.current_thread() is threading.main_thread():  # nobody else may set a handler
-            self._before = signal.signal(signal.SIGINT, self._on_ctrl_c)
-        return self
-
-    def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, trace: Any) -> None:
-        self._bar.close()
-        if self._before is not None:
-            signal.signal(signal.SIGINT, self._before)
-        self._stack.__exit__(kind, error, trace)
-        if isinstance(error, TrainingStoppedError):
-            say(str(error))
-            raise typer.Exit(_STOPPED) from None
-
-    def should_stop(self) -> bool:
-        """Whether Ctrl-C was pressed."""
-        return self._is_asked
-
-    def show(self, text: str, done: int, total: int, *, is_step: bool = True) -> None:
-        """Shows how far it is, as a bar on a terminal, else as a line now and then; a step done is kept by Ctrl-C."""
-        self._has_begun |= is_step
-        if self._bar.is_shown:
-            self._bar.update(text, done=done, total=total)
-        elif done % _SAY_EVERY == 0 or done in (1, total):
-            say(text)
-
-    def _on_ctrl_c(self, _: int, __: FrameType | None) -> None:
-        if self._is_asked or not self._has_begun:
-            raise KeyboardInterrupt
-        self._is_asked = True
-        say("stopping after this step; Ctrl-C again stops at once")
 
 
 class Training(Stoppable):
@@ -160,8 +112,8 @@ def classifier(
 ) -> None:
     """Tune a language model to tell an error (needs the extra `train`); use it as `--classifier hf:DIR`."""
     with Training() as training:
-        from eirene.eval.classifier_training import train_classifier
         from eirene.eval.detectors.classifier import ClassifierTask, Labels
+        from recipes.train.classifier import train_classifier
 
         both = labels.split(",")
         if len(both) != 2:
@@ -190,7 +142,7 @@ def critic(
 ) -> None:
     """Fine-tune a language model to mark hallucinations (needs the extra `train`); use it as `--backend hf:DIR`."""
     with Training() as training:
-        from eirene.feedback_model.training import train_critic
+        from recipes.train.critics import train_critic
 
         trained = training.run(train_critic, data, run, rows=rows, dev=dev, recipe=recipe)
         training.tell(trained, "refine ITEM --critic hallucination --mode edit --backend {}")
@@ -211,7 +163,7 @@ def feedback(
 ) -> None:
     """Fine-tune a language model to critique answers (needs the extra `train`); use it as `--backend hf:DIR`."""
     with Training() as training:
-        from eirene.feedback_model.training import train_feedback
+        from recipes.train.critics import train_feedback
 
         trained = training.run(train_feedback, data, run, rows=rows, dev=dev, recipe=recipe, split=split)
         training.tell(trained, "refine ITEM --backend {}")
@@ -232,7 +184,7 @@ def generator(
 ) -> None:
     """Tune a language model to write NPOV responses (needs the extra `train`); use it as `npov --backend hf:DIR`."""
     with Training() as training:
-        from eirene.npov.training import train_generator
+        from recipes.train.generator import train_generator
 
         trained = training.run(train_generator, data, run, rows=rows, dev=dev, recipe=recipe, shape=rows.shape)
         training.tell(trained, "npov --query TEXT --topics FILE --backend {}")
@@ -252,7 +204,7 @@ def refiner(
 ) -> None:
     """Tune a language model on preference pairs by DPO (needs the extra `train`); use it as `--backend hf:DIR`."""
     with Training() as training:
-        from eirene.refiners.training import train_refiner
+        from recipes.train.refiner import train_refiner
 
         trained = training.run(train_refiner, data, run, rows=rows, recipe=recipe)
         held = trained.card["figures"]["held_out"]
@@ -261,3 +213,16 @@ def refiner(
             f"{100 * held['reward_accuracy']['value']:.1f} %"
         )  # fmt: skip
         training.tell(trained, "refine ITEM --backend {}", more=measured)
+
+
+for _command in app.registered_commands:
+    _command.cls = Command
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    """Runs a training on `arguments` (default: those of the process) and returns the exit code."""
+    return run_app(app, arguments, name="python -m recipes.train")
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -19,8 +19,13 @@ from eirene.data import RowSource, opened
 from eirene.data.line_checksum import sealed_value
 from eirene.models.local.layout import CarriedPrompt, as_text, encode_chat, encode_text
 from eirene.models.local.spec import PROMPT_FILE, Layout
-from eirene.models.training.recipes import PromptName, RefinerRecipe
-from eirene.models.training.run import (
+from eirene.prompts import Message, Prompt, load_prompt
+from eirene.prompts.fence import break_control_tokens
+from eirene.refiners.asking import PROMPTS, refine_messages
+from eirene.refiners.base import RefineTask
+from recipes.train.preference_pairs import PreferencePair, read_pairs, split_pairs, usable
+from recipes.train.recipe import PromptName, RefinerRecipe
+from recipes.train.run import (
     EncodedExample,
     RunOptions,
     Trained,
@@ -36,11 +41,6 @@ from eirene.models.training.run import (
     start_run,
     write_json,
 )
-from eirene.prompts import Message, Prompt, load_prompt
-from eirene.prompts.fence import break_control_tokens
-from eirene.refiners.asking import PROMPTS, refine_messages
-from eirene.refiners.base import RefineTask
-from eirene.refiners.preference_pairs import PreferencePair, read_pairs, split_pairs, usable
 
 if TYPE_CHECKING:
     from transformers import PreTrainedTokenizerBase
@@ -68,7 +68,7 @@ def train_refiner(
 ) -> Trained:
     """Tunes the causal language model `base` on preference pairs by DPO (Rafailov et al. 2023); `hf:OUT` then refines.
 
-    `data`, named or opened, holds rows that `eirene.refiners.preference_pairs` reads. The same call goes on where an
+    `data`, named or opened, holds rows that `recipes.train.preference_pairs` reads. The same call goes on where an
     interrupted one stopped, and returns at once when the run is finished. Raises `InputError` for data that cannot be
     read or holds no pair to learn from, a folder that holds another run, and a loss that is no longer a number.
     """
@@ -129,7 +129,7 @@ def _fit(
     tokenizer: PreTrainedTokenizerBase,
 ) -> dict[str, Any]:
     """Trains and saves; figures."""
-    from eirene.models.training.fit import pair_trainer, quiet_trl, save, train
+    from recipes.train.fit import pair_trainer, quiet_trl, save, train
 
     with quiet_trl():
         trainer = pair_trainer(

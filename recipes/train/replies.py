@@ -10,7 +10,8 @@ from eirene.core.logs import get_logger
 from eirene.data.line_checksum import sealed_value
 from eirene.models.local.layout import encode_chat, encode_text
 from eirene.models.local.spec import PROMPT_FILE
-from eirene.models.training.run import (
+from eirene.prompts import Message
+from recipes.train.run import (
     POINTS,
     EncodedExample,
     Trained,
@@ -23,7 +24,6 @@ from eirene.models.training.run import (
     logged,
     write_json,
 )
-from eirene.prompts import Message
 
 if TYPE_CHECKING:
     from transformers import PreTrainedTokenizerBase
@@ -71,7 +71,7 @@ def train_replies(run: TrainingRun, order: dict[str, Any], make: Callable[[], Tr
         return done
     task = make()
     from eirene.models.local.loading import load_tokenizer
-    from eirene.models.training.fit import fit_replies
+    from recipes.train.fit import fit_replies
 
     tokenizer = load_tokenizer(run.base)
 

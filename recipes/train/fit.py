@@ -25,11 +25,19 @@ from trl.trainer.dpo_trainer import DPOTrainer
 from trl.trainer.sft_config import SFTConfig
 from trl.trainer.sft_trainer import SFTTrainer
 
-from eirene.core.errors import InputError, TrainingStoppedError
+from eirene.core.errors import InputError
 from eirene.core.signature import rng_for
 from eirene.models.local.loading import choose_device, load_base, no_progress_bar, quiet_peft
-from eirene.models.training.recipes import RefinerRecipe, TrainingRecipe
-from eirene.models.training.run import CHECKPOINTS, EncodedExample, Step, TrainingRun, last_checkpoint, write_json
+from recipes.train.recipe import RefinerRecipe, TrainingRecipe
+from recipes.train.run import (
+    CHECKPOINTS,
+    EncodedExample,
+    Step,
+    TrainingRun,
+    TrainingStoppedError,
+    last_checkpoint,
+    write_json,
+)
 
 if TYPE_CHECKING:
     from transformers import PreTrainedModel, PreTrainedTokenizerBase
