@@ -56,7 +56,7 @@ def apply_findings(
     in brackets after it. Without `mend` no character outside the findings changes. Where everything would be removed,
     nothing is.
 
-    Raises `InputError` for offsets outside the text. `undo_edits` of `eirene.text.edits` undoes the operations.
+    Raises `InputError` for offsets outside the text.
     """
     chosen, skipped = _without_overlaps(text, findings)
     if removal == "mark":

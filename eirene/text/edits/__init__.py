@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from eirene.text.edits.replacements import Edit, apply_edits, compatible, undo_edits
+from eirene.text.edits.replacements import Edit, apply_edits, compatible
 from eirene.text.edits.sentences import sentence_edits
 from eirene.text.edits.undo import Rebuilt, RebuiltPiece, undone
 from eirene.text.edits.words import EditKind, SentenceEdit, WordEdit, word_edits
@@ -17,7 +17,6 @@ __all__ = [
     "apply_edits",
     "compatible",
     "sentence_edits",
-    "undo_edits",
     "undone",
     "word_edits",
 ]

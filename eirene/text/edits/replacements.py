@@ -1,9 +1,9 @@
-"""Replacements at offsets: made, taken back, and those chosen that overlap none before them."""
+"""Replacements at offsets: made, and those chosen that overlap none before them."""
 
 from __future__ import annotations
 
 from bisect import bisect_left, bisect_right, insort
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Protocol
 
@@ -17,13 +17,6 @@ class Replacement(Protocol):
     def end(self) -> int: ...
     @property
     def new(self) -> str: ...
-
-
-class KnownReplacement(Replacement, Protocol):
-    """A replacement that knows what stood there before, and so can be taken back."""
-
-    @property
-    def old(self) -> str: ...
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,20 +40,6 @@ def apply_edits(text: str, edits: Iterable[Replacement]) -> str:
         pieces += [text[at : edit.start], edit.new]
         at = edit.end
     return "".join([*pieces, text[at:]])
-
-
-def undo_edits(edited: str, edits: Sequence[KnownReplacement]) -> str:
-    """The text before `edits`, which are in its order; raises ValueError where `edited` is not what they made."""
-    shift = 0
-    undoing = []
-    for edit in edits:
-        start = edit.start + shift
-        end = start + len(edit.new)
-        if start < 0 or edited[start:end] != edit.new:
-            raise ValueError(f"edit {edit.start} to {edit.end} was not made on this text")
-        undoing.append(Edit(start, end, edit.old))
-        shift += len(edit.new) - len(edit.old)
-    return apply_edits(edited, undoing)
 
 
 def compatible(edits: Iterable[Edit]) -> list[Edit]:
