@@ -132,7 +132,7 @@ def test_sets_of_others_as_we_laid_them_out_are_read_as_they_were_published(tmp_
 
 def test_rows_that_fit_no_form_are_named(tmp_path: Path) -> None:
     wrong: list[tuple[tuple[object, ...], str]] = [
-        (({"a": 1},), "line 1: is of no known labelled form; known: NPOV answers"),
+        (({"a": 1},), "line 1: is of no known labelled form; known: NPOV equivalence"),
         ((PAIR, POINT), "line 2: is no row of NPOV equivalence: no 'claim'"),
         ((PAIR, [1]), "line 2: is no row of NPOV equivalence: no JSON object"),
         (({**NPOV, "sentences": [5]},), "is no row of NPOV answers"),

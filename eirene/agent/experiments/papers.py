@@ -303,8 +303,8 @@ async def _edits(_: Json, block: Json, place: str, run: PaperRun) -> Json:
     )
     try:
         reranker = CrossEncoder(use["rerank"]) if "rerank" in use else None
-    except (InputError, MissingExtraError) as error:
-        return {"unscored": f"the reranker is not here: {error}"}
+    except (InputError, MissingExtraError):
+        return {"unscored": f"the reranker {use['rerank']} could not be loaded on this machine"}
     index = open_index(str(corpus), encoder, folder=make_folder(run.out / "index"))
     finds = Retriever(index, encoder, top=use["top"], reranker=reranker, names=use["names"])
     items = [with_context(item.model_copy(update={"gold": None}), finds) for item in run.drawn(list(read.values()))]
