@@ -293,7 +293,7 @@ def calibration(rows: Sequence[FeedbackRow], resamples: Resamples) -> Json:
     if not voted:
         return {"unscored": "no answer with tagged sentences has a vote"}
     tags = np.array([r.tag_consistency for r in voted], dtype=np.float64)
-    right = np.array([tag_accuracy(r) for r in voted])
+    right = np.array([fmean(a == b for a, b in zip(r.tags, r.gold or (), strict=True)) for r in voted])
     length = np.array([float(r.n_sentences) for r in voted])
     reasoned = [r for r in voted if r.reason_overlap is not None and r.reason_consistency is not None]
     said = np.array([r.reason_consistency for r in reasoned], dtype=np.float64)
@@ -365,12 +365,6 @@ def base_rate(rows: Sequence[FeedbackRow]) -> float:
     """The share of incomplete sentences, in [0, 1]."""
     tags = [tag for r in rows for tag in r.gold or ()]
     return tags.count("Incomplete") / len(tags)
-
-
-def tag_accuracy(row: FeedbackRow) -> float:
-    """The share of a row's sentences that the vote tags as the annotators did."""
-    gold = row.gold or ()
-    return sum(a == b for a, b in zip(row.tags, gold, strict=True)) / len(gold)
 
 
 def _constant(rows: Sequence[FeedbackRow], predict: Callable[[int], list[Tag]], resamples: Resamples) -> Json:

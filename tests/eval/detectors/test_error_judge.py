@@ -28,10 +28,14 @@ def reply(*errors: object, **more: object) -> str:
 
 
 async def test_errors_are_listed_and_weighed() -> None:
+    """EIR's score is that of an error: 10 of 51 answers with errors of 4 and 2.4 are table 4's 19.61 % and 0.63."""
     model, meter = ScriptedChatModel([reply(ERROR, {**ERROR, "place": "", "kind": "missing", "penalty": 1})]), Meter()
     found = await ErrorJudge(model).judge(CASE, seed=1, meter=meter)
     assert isinstance(found, Judgement)
     assert (found.penalty, found.has_error) == (3.5, True)
+    assert found.hallucination_score == 1.75
+    two = Judgement.model_validate({"errors": [{**ERROR, "penalty": 4}, {**ERROR, "penalty": 2.4}]})
+    assert (round(100 * 10 / 51, 2), round(10 * two.hallucination_score / 51, 2)) == (19.61, 0.63)
     assert meter.total.calls == 1
     assert model.calls[0].settings["temperature"] == 0
 
