@@ -130,15 +130,15 @@ def sentence_scores(sentences: list[Sentence], values: Array, n_samples: int) ->
     )
 
 
-_SAMPLES: frozenset[Need] = frozenset({"samples"})
+SAMPLED: frozenset[Need] = frozenset({"samples"})
 
 
-@detector("selfcheck-ngram", needs=_SAMPLES, about="words that other answers make unlikely")
+@detector("selfcheck-ngram", needs=SAMPLED, about="words that other answers make unlikely")
 def _build_ngram(resources: Resources) -> SelfCheckNgram:
     return SelfCheckNgram(source_of(resources))
 
 
-@detector("selfcheck-embedding", needs=_SAMPLES, about="sentences far from those of other answers (encoder)")
+@detector("selfcheck-embedding", needs=SAMPLED, about="sentences far from those of other answers (encoder)")
 def _build_embedding(resources: Resources) -> SelfCheckEmbedding:
     return SelfCheckEmbedding(source_of(resources), resources.encoder)
 

@@ -1,7 +1,4 @@
-"""SelfCheck by models: `selfcheck-bertscore` and `selfcheck-nli` on this machine, `selfcheck-prompt` by a judge.
-
-Those on this machine need the extra `local`.
-"""
+"""SelfCheck by models: `selfcheck-bertscore` and `selfcheck-nli` (extra `local`), `selfcheck-prompt` by a judge."""
 
 from __future__ import annotations
 
@@ -23,7 +20,7 @@ from eirene.eval.detectors.chunks import together
 from eirene.eval.detectors.heads import HeadDetector
 from eirene.eval.detectors.judge import asked_each
 from eirene.eval.detectors.samples import SampledDetector, SampleSource, source_of
-from eirene.eval.detectors.selfcheck import NO_WORDS, compared_sentences, disagreement, sentence_scores, spoken
+from eirene.eval.detectors.selfcheck import NO_WORDS, SAMPLED, compared_sentences, disagreement, sentence_scores, spoken
 from eirene.eval.detectors.token_judge import claim_messages
 from eirene.eval.registry import detector
 from eirene.eval.resources import Resources
@@ -42,7 +39,6 @@ if TYPE_CHECKING:
 _LOCAL: frozenset[Need] = frozenset({"local_model"})
 _OWN_MODEL: frozenset[Need] = frozenset({"detector_model"})
 _JUDGE: frozenset[Need] = frozenset({"judge"})
-_SAMPLES: frozenset[Need] = frozenset({"samples"})
 _BEST_LAYER = {
     "roberta-large": 17, "roberta-base": 10, "distilroberta-base": 5, "bert-base-uncased": 9, "bert-large-uncased": 18,
     "distilbert-base-uncased": 5, "deberta-xlarge-mnli": 40, "deberta-large-mnli": 18,
@@ -186,9 +182,8 @@ class SelfCheckNli(SampledDetector):
     """Sentences that other answers contradict, by an NLI classifier.
 
     Score: of a sentence, the mean over samples of P(contradiction) = exp(c) / (exp(c) + exp(e)), with the logits of
-        contradiction and entailment and no other label; of the answer, the mean over its sentences. A sample that does
-        not fit beside a sentence is read in windows, of which the one that contradicts least counts. Coverage is
-        unscored.
+        contradiction and entailment and no other label; of the answer, the mean over its sentences. Of a sample that
+        needs several windows the one that contradicts least counts. Coverage is unscored.
     Needs: a classifier with labels named entailment and contradiction (of two labels the other one), and samples.
     Reference: Manakul et al. 2023, section 5.4: the sample is the premise, the sentence the hypothesis.
     """
@@ -214,8 +209,7 @@ class SelfCheckPrompt(SampledDetector):
         Replies that are neither are left out, raw `unread` has their number (the paper counts each as 0.5); a sentence
         of which less than half could be read is unscored, and with it the answer. Coverage is unscored.
     Needs: a judge, asked at temperature 0 once for each sentence and sample, and samples.
-    Reference: Manakul et al. 2023, section 5.5, in the wording of the detector `judge`; EIR (Sachdeva et al. 2024)
-        reports SelfCheckGPT's consistency in table 6.
+    Reference: Manakul et al. 2023, section 5.5; EIR (Sachdeva et al. 2024), table 6. Worded as the detector `judge`.
     """
 
     name = "selfcheck-prompt"
@@ -231,7 +225,7 @@ class SelfCheckPrompt(SampledDetector):
         beside = [replace(case, given=Grounding("context", (ArgumentGroup("context", (s,)),))) for s in samples]
         requests = [claim_messages(one, s.text, self._prompts) for one in beside for s in sentences]
         polls = await asked_each(self._chat, requests, meter=meter)
-        by_sentence = [polls[n :: len(sentences)] for n in range(len(sentences))]
+        by_sentence = (polls[n :: len(sentences)] for n in range(len(sentences)))
         read = [[0.0 if p.error else 1.0 for p in own if p.error is not None] for own in by_sentence]
         means: list[Score] = [
             fmean(own)
@@ -239,8 +233,7 @@ class SelfCheckPrompt(SampledDetector):
             else Unscored(unscored=f"{len(own)} of {len(samples)} replies could be read, half of them are needed")
             for own in read
         ]
-        unread = len(polls) - sum(map(len, read))
-        return _averaged(sentences, means, samples=len(samples), unread=unread)
+        return _averaged(sentences, means, samples=len(samples), unread=len(polls) - sum(map(len, read)))
 
 
 def _averaged(sentences: Sequence[Sentence], means: Sequence[Score], **raw: float) -> Scores:
@@ -283,7 +276,7 @@ def _room(model: Any, tokenizer: Any) -> int:
     return min(min(limits) - shift, _UNLIMITED)
 
 
-@detector("selfcheck-bertscore", needs=_SAMPLES | _LOCAL, about="the same by BERTScore, on the local model's encoder")
+@detector("selfcheck-bertscore", needs=SAMPLED | _LOCAL, about="the same by BERTScore, on the local model's encoder")
 def _build(resources: Resources) -> SelfCheckBertScore:
     from eirene.models.local.spec import parse_spec
 
@@ -295,12 +288,12 @@ def _build(resources: Resources) -> SelfCheckBertScore:
     return SelfCheckBertScore(source, TokenEncoder(model.model.base_model, model.tokenizer, name=model.name))
 
 
-@detector("selfcheck-nli", needs=_SAMPLES | _OWN_MODEL, about=PROTOCOLS["selfcheck-nli"].about)
+@detector("selfcheck-nli", needs=SAMPLED | _OWN_MODEL, about=PROTOCOLS["selfcheck-nli"].about)
 def _build_nli(resources: Resources) -> SelfCheckNli:
     head = load_head(PROTOCOLS["selfcheck-nli"], resources.detector_model("selfcheck-nli"))
     return SelfCheckNli(source_of(resources), HeadDetector(head))
 
 
-@detector("selfcheck-prompt", needs=_SAMPLES | _JUDGE, about="sentences that other answers do not support, by a judge")
+@detector("selfcheck-prompt", needs=SAMPLED | _JUDGE, about="sentences that other answers do not support, by a judge")
 def _build_prompt(resources: Resources) -> SelfCheckPrompt:
     return SelfCheckPrompt(source_of(resources), resources.judge, prompts=resources.prompts)
