@@ -191,16 +191,13 @@ def open_hub(name: str) -> HubSource:
     return HubSource(name, found if parts["split"] else _only_split(found, name))
 
 
-def is_saved(folder: Path) -> bool:
-    """Whether `save_to_disk` wrote the folder."""
-    return (folder / "dataset_dict.json").is_file() or (folder / "state.json").is_file()
-
-
-def open_saved(folder: Path, *, split: str | None, name: str) -> HubSource:
-    """The dataset in a folder that `save_to_disk` wrote; raises `InputError` for one that cannot be read."""
+def open_folder(folder: Path, *, split: str | None, name: str) -> HubSource:
+    """The dataset in a folder: one that `save_to_disk` wrote, or files whose names tell their splits, as `datasets`
+    reads them. Raises `InputError` for one that cannot be read, and where a split must be named."""
     datasets = _datasets()
+    is_saved = (folder / "dataset_dict.json").is_file() or (folder / "state.json").is_file()
     with _failures(name), _quiet(datasets):
-        found = datasets.load_from_disk(str(folder))
+        found = (datasets.load_from_disk if is_saved else datasets.load_dataset)(str(folder))
     if not isinstance(found, dict):
         if split is not None:
             raise InputError(f"has no splits, so that there is none named {split!r}; leave it out", where=name)

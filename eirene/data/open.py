@@ -4,18 +4,16 @@ from __future__ import annotations
 
 import hashlib
 import json
-import re
-from bisect import bisect_left
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable
 from pathlib import Path
 from typing import Literal, get_args
 
 from eirene.core.errors import InputError
 from eirene.core.records import Item
-from eirene.data.arrow import PREFIX, ArrowSource, is_saved, open_hub, open_saved
+from eirene.data.arrow import PREFIX, ArrowSource, open_folder, open_hub
 from eirene.data.columns import ColumnMap
 from eirene.data.dataset import Dataset, Selection, Shape
-from eirene.data.json_rows import STDIN, Row, cannot_read
+from eirene.data.json_rows import STDIN
 from eirene.data.published import Reader, reader_named, reader_of
 from eirene.data.source import Bytes, RowSource, Unzipped, bytes_of, read_errors
 from eirene.data.text_files import CsvSource, JsonSource
@@ -35,10 +33,10 @@ def open_source(name: str, *, format: str = "auto") -> RowSource:
     """The rows that `name` stands for; nothing but what is needed to know them is read yet.
 
     `name` is a file (`.jsonl`, `.json`, `.csv`, `.tsv`, each also with `.gz`, `.parquet`, `.arrow`; any other is JSON
-    or told by its first bytes), `-` for standard input, a folder that `save_to_disk` wrote or of files of one format,
-    or `hf-dataset:OWNER/NAME[:CONFIG][@SPLIT][#REVISION]`. `FOLDER@SPLIT` takes one split of a folder, `FILE.json@KEY`
-    the rows that stand under a key of the one object in the file. `format` overrules the name. Raises `InputError`
-    that says what cannot be found or opened.
+    or told by its first bytes), `-` for standard input, a folder that `datasets` reads (of files, or one that
+    `save_to_disk` wrote), or `hf-dataset:OWNER/NAME[:CONFIG][@SPLIT][#REVISION]`. `FOLDER@SPLIT` takes one split of a
+    folder, `FILE.json@KEY` the rows that stand under a key of the one object in the file. `format` overrules the name.
+    Raises `InputError` that says what cannot be found or opened.
     """
     if format not in FORMATS:
         raise InputError(f"format must be one of {', '.join(FORMATS)}, got {format!r}", field="format")
@@ -47,10 +45,8 @@ def open_source(name: str, *, format: str = "auto") -> RowSource:
         return open_hub(name)
     place, part = _parts(name)
     if place != STDIN and _exists(place, as_folder=True):
-        if is_saved(Path(place)):
-            _no_format(name, format)
-            return open_saved(Path(place), split=part, name=name)
-        return _open_folder(Path(place), split=part, name=name, format=format)
+        _no_format(name, format)
+        return open_folder(Path(place), split=part, name=name)
     return _open_file(place, format=format, key=part)
 
 
@@ -179,99 +175,3 @@ def sha256(data: RowSource) -> str:
     for row in data.rows():
         found.update(json.dumps(row.data, sort_keys=True, default=str).encode() + b"\n")
     return found.hexdigest()
-
-
-_SHARD = re.compile(r"(?:^|-)(?P<split>[A-Za-z0-9_.]+)-\d{5}-of-\d{5}(?:-[0-9a-f]+)?$")
-_PLAIN_SPLITS = ("train", "validation", "valid", "dev", "test")
-
-
-class FolderSource:
-    """The rows of several sources, one after the other."""
-
-    def __init__(self, name: str, parts: Sequence[RowSource]) -> None:
-        self.name = name
-        self.is_table = parts[0].is_table
-        self._parts = tuple(parts)
-        self._counts: dict[int, int] = {}
-
-    def columns(self) -> tuple[str, ...] | None:
-        """The columns of the first part; what another part has beside them is seen where its rows are read."""
-        return self._parts[0].columns()
-
-    def rows(self, *, take: Sequence[int] | None = None, only: frozenset[str] | None = None) -> Iterator[Row]:
-        """The rows of all parts, each with its own part's place."""
-        if take is None:
-            for part in self._parts:
-                yield from part.rows(only=only)
-            return
-        begin = done = 0
-        for at, part in enumerate(self._parts):
-            if done == len(take):
-                return
-            end = begin + self._count_of(at)
-            upto = bisect_left(take, end)
-            if done < upto:
-                yield from part.rows(take=[place - begin for place in take[done:upto]], only=only)
-            begin, done = end, upto
-
-    def count(self) -> int:
-        """How many rows all parts have."""
-        return sum(self._count_of(at) for at in range(len(self._parts)))
-
-    def _count_of(self, at: int) -> int:
-        if at not in self._counts:
-            self._counts[at] = self._parts[at].count()
-        return self._counts[at]
-
-
-def _open_folder(folder: Path, *, split: str | None, name: str, format: str) -> RowSource:
-    """The files of `folder` (or, where it has none, of its folder `data`) whose format is known, as one source.
-
-    Files named `train-00000-of-00002.parquet`, or `train.jsonl`, belong to the split `train`. Raises `InputError`
-    where there is no file, where formats are mixed, and where splits are and none, or none of them, is named.
-    """
-    try:
-        files = _files(folder) or _files(folder / "data")
-    except OSError as error:
-        raise cannot_read(name, error) from None
-    if not files:
-        raise InputError(
-            "is a directory without rows: no .jsonl, .csv, .tsv, .parquet or .arrow file, and not from save_to_disk",
-            where=name,
-        )
-    chosen = _of_split(files, split, name)
-    formats = sorted({str(_format_of(file.name)) for file in chosen})
-    if len(formats) > 1:
-        raise InputError(f"has files of several formats: {', '.join(formats)}; name one file", where=name)
-    return FolderSource(name, [_open_file(str(file), format=format) for file in chosen])
-
-
-def _files(folder: Path) -> list[Path]:
-    if not folder.is_dir():
-        return []
-    found = (file for file in folder.iterdir() if not file.name.startswith(".") and file.is_file())
-    return sorted(file for file in found if _format_of(file.name) not in (None, "json"))
-
-
-def _of_split(files: list[Path], split: str | None, name: str) -> list[Path]:
-    by_split: dict[str, list[Path]] = {}
-    for file in files:
-        by_split.setdefault(_split_of(file), []).append(file)
-    names = ", ".join(key for key in by_split if key)
-    if split is not None and split not in by_split:
-        there = f"splits: {names}" if names else "its files name none"
-        raise InputError(f"has no split {split!r}; {there}", where=name)
-    if split is None and len(by_split) > 1:
-        rest = " (and files of no split)" if "" in by_split else ""
-        first = next(key for key in by_split if key)
-        raise InputError(f"has the splits {names}{rest}; name one, such as {name}@{first}", where=name)
-    return by_split[split] if split is not None else files
-
-
-def _split_of(file: Path) -> str:
-    """The split that a file's name tells, empty for none."""
-    stem = Path(file.name.removesuffix(".gz")).stem
-    shard = _SHARD.search(stem)
-    if shard is not None:
-        return shard["split"]
-    return stem if stem in _PLAIN_SPLITS else ""

@@ -89,6 +89,25 @@ def test_a_saved_folder_says_which_splits_it_has(subtests: pytest.Subtests, fold
             open_source(str(folder / name))
 
 
+def test_files_in_a_folder_are_one_set(subtests: pytest.Subtests, folder: Path) -> None:
+    cases: list[tuple[list[str], str, list[str]]] = [
+        (["b.jsonl", "a.jsonl"], "", ["a", "b"]),
+        (["train-00000-of-00002.jsonl", "train-00001-of-00002.jsonl", "test.jsonl"], "@test", ["test"]),
+        (["data/train.jsonl", "data/test.jsonl"], "@train", ["train"]),
+    ]
+    for n, (names, split, expected) in enumerate(cases):
+        with subtests.test(case=names):
+            for name in names:
+                path = folder / "lines" / str(n) / name
+                path.parent.mkdir(parents=True, exist_ok=True)
+                path.write_text(f'{{"file": "{path.stem}"}}\n')
+            rows = open_source(f"{folder / 'lines' / str(n)}{split}").rows()
+            assert [row.data for row in rows] == [{"file": name} for name in expected]
+    for name, said in (("lines/1", "has the splits "), ("lines/1@dev", "has no split 'dev'"), ("cache", "cannot be")):
+        with subtests.test(case=name), pytest.raises(InputError, match=said):
+            open_source(str(folder / name))
+
+
 def test_a_damaged_folder_is_an_error(tmp_path: Path) -> None:
     (tmp_path / "state.json").write_text("{")
     (tmp_path / "dataset_info.json").write_text("{}")

@@ -4,15 +4,12 @@ from __future__ import annotations
 
 import asyncio
 import functools
-import json
-import re
 from collections.abc import AsyncIterator, Iterator, Sequence
 from typing import Any, cast
 
 from langchain_core.callbacks import AsyncCallbackManagerForLLMRun, CallbackManagerForLLMRun
 from langchain_core.language_models import BaseChatModel, LangSmithParams, LanguageModelInput
 from langchain_core.messages import AIMessage, AIMessageChunk, BaseMessage
-from langchain_core.messages.tool import tool_call_chunk
 from langchain_core.outputs import ChatGeneration, ChatGenerationChunk, ChatResult, LLMResult
 from langchain_core.runnables import Runnable, RunnableBinding, RunnableConfig
 from pydantic import ConfigDict, Field, PrivateAttr, ValidationError
@@ -45,7 +42,6 @@ TRACE = "eirene"
 """The key of the record in a message's `response_metadata`."""
 _GIVEN_KEYS = ("perspectives", "context")
 _HOW = "pass perspectives= or context= in a call, or given= for all; or no backend=, so that the wrapped model judges"
-_PIECES = re.compile(r"\s*\S+|\s+\Z")
 
 
 class RefiningChatModel(BaseChatModel):
@@ -58,8 +54,8 @@ class RefiningChatModel(BaseChatModel):
     `backend`: who critiques and rewrites (default: the wrapped model itself; see `eirene.refine`). `given` tells from
     the messages what a reply is to be compared with; a call may bring it as well, as `perspectives=` or `context=`.
     `when(messages, reply)` says whether to refine at all. With `inner_callbacks` the draft and the loop report to the
-    callbacks of a call, as its children: what adds up tokens then counts them there and in the reply, and streams send
-    the reply in one piece. `tracing`: as in `refine`.
+    callbacks of a call, as its children: what adds up tokens then counts them there and in the reply. A stream has the
+    reply in one piece. `tracing`: as in `refine`.
 
     Examples:
         >>> import eirene
@@ -199,28 +195,14 @@ class RefiningChatModel(BaseChatModel):
         )
 
     def _stream(
-        self,
-        messages: list[BaseMessage],
-        stop: list[str] | None = None,
-        run_manager: CallbackManagerForLLMRun | None = None,
-        **kwargs: Any,
+        self, messages: list[BaseMessage], stop: list[str] | None = None, run_manager: Any = None, **kwargs: Any
     ) -> Iterator[ChatGenerationChunk]:
-        for chunk in _chunks(self._generate(messages, stop, **kwargs)):
-            if run_manager is not None:
-                run_manager.on_llm_new_token(str(chunk.message.text), chunk=chunk)
-            yield chunk
+        yield _in_one_piece(self._generate(messages, stop, **kwargs))
 
     async def _astream(
-        self,
-        messages: list[BaseMessage],
-        stop: list[str] | None = None,
-        run_manager: AsyncCallbackManagerForLLMRun | None = None,
-        **kwargs: Any,
+        self, messages: list[BaseMessage], stop: list[str] | None = None, run_manager: Any = None, **kwargs: Any
     ) -> AsyncIterator[ChatGenerationChunk]:
-        for chunk in _chunks(await self._agenerate(messages, stop, **kwargs)):
-            if run_manager is not None:
-                await run_manager.on_llm_new_token(str(chunk.message.text), chunk=chunk)
-            yield chunk
+        yield _in_one_piece(await self._agenerate(messages, stop, **kwargs))
 
     def _quiet(self, kwargs: dict[str, Any]) -> dict[str, Any]:
         """What goes on to the wrapped model: it answers in one piece, whatever the caller wants to see."""
@@ -250,29 +232,6 @@ def _drafts(result: LLMResult) -> list[AIMessage]:
     return [cast(AIMessage, cast(ChatGeneration, g).message) for g in result.generations[0]]
 
 
-def _chunks(result: ChatResult) -> Iterator[ChatGenerationChunk]:
-    """The reply word by word; calls, usage and metadata come with the last piece."""
-    message = cast(AIMessage, result.generations[0].message)
-    is_text = isinstance(message.content, str)
-    pieces: list[Any] = _PIECES.findall(cast(str, message.content)) if is_text else [message.content]
-    for piece in pieces[:-1]:
-        yield ChatGenerationChunk(message=AIMessageChunk(content=piece, id=message.id))
-    calls = [
-        tool_call_chunk(name=c["name"], args=json.dumps(c["args"], ensure_ascii=False), id=c["id"], index=n)
-        for n, c in enumerate(message.tool_calls)
-    ]
-    calls += [
-        tool_call_chunk(name=c["name"], args=c["args"], id=c["id"], index=len(calls) + n)
-        for n, c in enumerate(message.invalid_tool_calls)
-    ]
-    yield ChatGenerationChunk(
-        message=AIMessageChunk(
-            content=pieces[-1] if pieces else "",
-            id=message.id,
-            additional_kwargs={k: v for k, v in message.additional_kwargs.items() if k != "tool_calls"},
-            response_metadata=message.response_metadata,
-            usage_metadata=message.usage_metadata,
-            tool_call_chunks=calls,
-            chunk_position="last",
-        )
-    )
+def _in_one_piece(result: ChatResult) -> ChatGenerationChunk:
+    said = result.generations[0].message.model_dump(exclude={"type"})
+    return ChatGenerationChunk(message=AIMessageChunk(**{**said, "chunk_position": "last"}))

@@ -88,10 +88,9 @@ async def test_every_way_of_calling_gives_the_same_text() -> None:
         assert text == expected
 
 
-def test_a_stream_ends_with_the_metadata_and_its_chunks_add_up() -> None:
-    chunks = list(around().stream(QUESTION))
-    whole: Any = sum(chunks[1:], chunks[0])
-    assert len(chunks) > 5
+def test_a_stream_has_the_reply_with_its_metadata() -> None:
+    chunks: list[Any] = list(around().stream(QUESTION))
+    (whole,) = chunks
     assert whole.response_metadata["eirene"]["answer"] == whole.text
     assert whole.usage_metadata == around().invoke(QUESTION).usage_metadata
 
@@ -237,7 +236,7 @@ async def test_thoughts_in_fields_of_their_own_stay_whole_and_streamed() -> None
     thought = {"reasoning_content": "Hm.", "reasoning": "Hm?"}
     model = around(*[AIMessage(DRAFT, additional_kwargs=thought)] * 2)
     reply = model.invoke(QUESTION)
-    streamed: Any = sum([chunk async for chunk in model.astream(QUESTION)][1:], start=AIMessageChunk(""))
+    streamed: Any = sum([chunk async for chunk in model.astream(QUESTION)], start=AIMessageChunk(""))
     assert reply.response_metadata["eirene"]["status"] == "accepted"
     assert [message.additional_kwargs for message in (reply, streamed)] == [thought, thought]
 
