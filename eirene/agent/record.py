@@ -7,6 +7,7 @@ from typing import Any, cast
 
 from eirene.agent.critics import readout_of
 from eirene.agent.ending import FAILED, failed_with
+from eirene.agent.evidence import unsaid_of
 from eirene.agent.findings import with_findings
 from eirene.agent.settings import Settings
 from eirene.agent.state import Parts, State, load_scores
@@ -42,13 +43,13 @@ def make_record(state: State, *, parts: Parts, settings: Settings) -> Record:
     status = state["status"]
     accepted = status == "accepted"
     original_scores = state.get("original_scores", {})
-    error = state.get("error")
+    error, shown = state.get("error"), state.get("best", item.answer) if accepted else item.answer
     record = Record(
         id=item.id,
         question=item.question,
         history=None if item.history is None else tuple(item.history),
         original=item.answer,
-        answer=state.get("best", item.answer) if accepted else item.answer,
+        answer=shown,
         status=cast(Status, status),
         why=state.get("why", ""),
         mode=settings.mode,
@@ -63,6 +64,7 @@ def make_record(state: State, *, parts: Parts, settings: Settings) -> Record:
         usage=Usage.model_validate(state.get("usage") or {}),
         passages=found_ids(item),
         advisory=tuple(d.name for d in parts.detectors if d.name in parts.advisory),
+        unsaid=() if status == "failed" else unsaid_of(item, shown, parts),
         error=None if error is None else ErrorInfo.model_validate(error),
     )
     return with_thinking(record, state.get("whole") or item.answer)

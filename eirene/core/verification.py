@@ -53,6 +53,8 @@ class NumberedEvidence(FrozenModel):
     """Those that bear on question and answer, or all."""
     n_given: Annotated[int, Field(ge=0)] = 0
     """How many sentences the passages have."""
+    unsaid: tuple[UnsaidSentence, ...] = Field(default=(), exclude_if=is_empty)
+    """What the passages say to the question and the answer seems to leave out, likeliest first: refiners are told."""
     cut: str | None = Field(default=None, exclude_if=is_none)
     """Why they are fewer than asked for; null where they are not."""
 

@@ -51,6 +51,7 @@ PARTS = (
     "refine_attempt",
     "refine_fault",
     "refine_undone",
+    "refine_unsaid",
     "refine_history",
     "refine_reason",
 )
@@ -199,10 +200,9 @@ def refine_messages(
     if task.mode in ("fine-grained", "human"):
         values["faults"] = _faults(_critique(task), prompts, reasons_only=reasons_only)
     arguments, passages, turns = _arguments(item), _passages(task), history_lines(item.history)
-    attempts = _attempts(task.rejections, prompts)
-    undone = "\n".join(f"- {break_control_tokens(edit)}" for edit in task.undone)
+    told = _told(task, prompts, unsaid=not reasons_only and prompt is None)
     shown = (values["question"], arguments, passages, turns)
-    mark = fence_word(*values.values(), *shown, attempts, undone, made_from="\x1f".join(shown))  # rounds begin alike
+    mark = fence_word(*values.values(), *shown, *told.values(), made_from="\x1f".join(shown))  # rounds begin alike
     values["given"] = "".join(
         [
             _part(prompts, "refine_perspectives", mark=mark, arguments=arguments) if arguments else "",
@@ -210,7 +210,7 @@ def refine_messages(
             _part(prompts, "refine_history", mark=mark, turns=turns) if turns else "",
         ]
     )
-    values["rejected"] = _rejected(prompts, mark, attempts, undone)
+    values["rejected"] = _told_parts(prompts, mark, told)
     return (prompt or prompts.load(PROMPTS[task.mode])).fill({**values, "mark": mark}), mark
 
 
@@ -221,24 +221,33 @@ def _patch_messages(task: RefineTask, prompts: PromptSet, prompt: Prompt | None)
     drop, end = PATCH_PROMPTS[prompt.name]
     part = prompts.load(CRITICISMS[task.mode])
     faults = "" if task.mode == "generic" else _faults(_critique(task), prompts, reasons_only=False)
-    attempts = _attempts(task.rejections, prompts)
-    undone = "\n".join(f"- {break_control_tokens(edit)}" for edit in task.undone)
+    told = _told(task, prompts)
     sentences = split_sentences(task.answer)
-    material = material_of(task.item, sentences, task.evidence, prompts=prompts, beside=(faults, attempts, undone))
+    material = material_of(task.item, sentences, task.evidence, prompts=prompts, beside=(faults, *told.values()))
     known = {"mark": material.mark, "faults": faults}
     values = {
         "material": material.block,
         "last": str(len(sentences)),
         "criticism": part.fill({name: known[name] for name in part.placeholders})[-1].content,
-        "rejected": _rejected(prompts, material.mark, attempts, undone),
+        "rejected": _told_parts(prompts, material.mark, told),
         "drop": _part(prompts, drop, end=end) if faults else "",
     }
     return prompt.fill(values), material.mark
 
 
-def _rejected(prompts: PromptSet, mark: str, attempts: str, undone: str) -> str:
-    told = _part(prompts, "refine_rejected", mark=mark, attempts=attempts) if attempts else ""
-    return told + (_part(prompts, "refine_undone", mark=mark, undone=undone) if undone else "")
+def _told(task: RefineTask, prompts: PromptSet, *, unsaid: bool = True) -> dict[str, str]:
+    """The untrusted texts that are told beside the criticism, by placeholder; a person's remarks stand alone."""
+    missed = task.evidence.unsaid if task.evidence is not None and unsaid and task.mode != "human" else ()
+    return {
+        "unsaid": "\n".join(f"- {shown_line(one.evidence.text)}" for one in missed),
+        "attempts": _attempts(task.rejections, prompts),
+        "undone": "\n".join(f"- {break_control_tokens(edit)}" for edit in task.undone),
+    }
+
+
+def _told_parts(prompts: PromptSet, mark: str, told: dict[str, str]) -> str:
+    names = {"unsaid": "refine_unsaid", "attempts": "refine_rejected", "undone": "refine_undone"}
+    return "".join(_part(prompts, names[name], mark=mark, **{name: text}) for name, text in told.items() if text)
 
 
 def _critique(task: RefineTask) -> Critique:

@@ -12,11 +12,13 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
+from eirene.core.memo import Memo
 from eirene.core.verification import FAULTY, ClaimWord
 from eirene.text.discourse import concludes
 from eirene.text.fields import fields_of
 from eirene.text.frames import StatementFrame, frame_of, frames_of
 from eirene.text.language import other_language
+from eirene.text.remembered import memoised
 from eirene.verification.claims import LIKELY_TALK, claim_of, not_checked, talk_chances
 from eirene.verification.context import ClaimReading, ContextReader
 from eirene.verification.mends import Mend, best_mend
@@ -26,7 +28,7 @@ if TYPE_CHECKING:
     from eirene.models.verifier.runtime import ReadsPairs
     from eirene.verification.framed import ContextPiece
 
-VERSION = "2.16"
+VERSION = "2.17"
 """Goes up when the same texts may be judged otherwise (fit of the risk, rules); part of what judges by it."""
 SUPPORTED = 0.5
 """Probability of support from which a sentence counts as supported."""
@@ -57,6 +59,8 @@ _STRANGE = 0.4
 """Least risk of what is not supported and has a value that stands nowhere and follows from nothing."""
 _CLOSEST = 1e-4
 """Support is taken as no surer than this."""
+_KEPT, _LONGEST = 4, 200_000
+"""Judges, and answers of each, that are kept, and characters of the texts of such a judge."""
 _SUPPOSED = "is denied, asked or supposed in the answer"
 
 
@@ -125,9 +129,16 @@ class SentenceJudge:
         self._foreign = {n: language for n, text in enumerate(texts) if (language := other_language(text))}
         self._has_english = len(self._foreign) < len(texts)
         self._are_sides = are_sides
+        self._kept: Memo[tuple[str, ...], tuple[JudgedSentence, ...]] = Memo(_KEPT)
 
-    def judge(self, answer: str, sentences: Sequence[str]) -> list[JudgedSentence]:
+    def judge(self, answer: str, sentences: Sequence[str]) -> Sequence[JudgedSentence]:
         """A judgement for every sentence of an answer, in order."""
+        known = self._kept.get(key := (answer, *sentences))
+        if known is None:
+            self._kept.put(key, known := tuple(self._judgements(answer, sentences)))
+        return known
+
+    def _judgements(self, answer: str, sentences: Sequence[str]) -> list[JudgedSentence]:
         whole = other_language(answer)
         frames = frames_of(sentences)
         nothing = not_checked(sentences, self.reader.encoder)
@@ -212,6 +223,14 @@ class SentenceJudge:
         if is_worded or concludes(claim):
             return True
         return reading.framed != "denied" and self.reader.together(claim) >= _TOGETHER
+
+
+@memoised(_KEPT, small=lambda texts, *_, **__: sum(map(len, texts)) <= _LONGEST)
+def judge_of(
+    texts: tuple[str, ...], verifier: ReadsPairs, *, question: str = "", are_sides: bool = False
+) -> SentenceJudge:
+    """`SentenceJudge` for these texts; the last ones are kept: critic, record and page judge one answer in turn."""
+    return SentenceJudge(texts, verifier, question=question, are_sides=are_sides)
 
 
 def countered(reading: ClaimReading, counter: ContextPiece) -> ClaimReading:

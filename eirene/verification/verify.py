@@ -18,7 +18,7 @@ from eirene.text.cancellation import cancel_scope
 from eirene.text.sentences import Sentence, split_sentences
 from eirene.text.thinking import masked_thinking
 from eirene.text.unicode import Text
-from eirene.verification.judging import JudgedSentence, SentenceJudge, answer_risk, version_of
+from eirene.verification.judging import JudgedSentence, answer_risk, judge_of, version_of
 from eirene.verification.quotations import check_quotations
 from eirene.verification.unsaid import unsaid_sentences
 
@@ -114,7 +114,7 @@ def _verified(
     reader = shipped_verifier() if verifier is None else verifier
     said = masked_thinking(answer)
     sentences = [s for s in split_sentences(answer) if s.text]
-    judge = SentenceJudge(given, reader, question=question, are_sides=unit == "argument")
+    judge = judge_of(tuple(given), reader, question=question, are_sides=unit == "argument")
     judged = judge.judge(said, [s.text for s in sentences])
     used = [own.evidence for own in judged if own.verdict == "supported"]
     risks = [own.risk for own in judged if own.risk is not None]

@@ -11,6 +11,9 @@ function drawQuotation([n, verdict, words, said, evidence]) {
     said ? paragraph("", said) : null, evidence ? drawEvidence(evidence) : null);
 }
 
+const drawUnsaid = (found) => folded("Perhaps left out of the answer", make("p", "dim", "P: how likely people would miss the sentence."),
+  ...found.map(drawEvidence));
+
 function drawVerification(title, [, claims, quotations]) {
   return folded(title, make("ul", "sentences", ...claims.map(drawClaim)),
     quotations.length ? make("p", "", make("b", "", "Quotations")) : null,
@@ -22,5 +25,6 @@ function drawClaims([, answer, original, why]) {
   return [...answer[0].map((line) => paragraph("", line)),
     original ? paragraph("dim", `Of the original: ${original[0][0]}`) : null,
     drawVerification("The answer, sentence by sentence", answer),
+    answer[3].length ? drawUnsaid(answer[3]) : null,
     original ? drawVerification("The original answer, sentence by sentence", original) : null].filter(Boolean);
 }

@@ -14,7 +14,7 @@ from eirene.text.language import unsupported_language
 from eirene.text.sentences import split_sentences
 from eirene.verification.claims import claim_of
 from eirene.verification.context import ContextReader
-from eirene.verification.judging import SentenceJudge, answer_risk, version_of
+from eirene.verification.judging import answer_risk, judge_of, version_of
 
 if TYPE_CHECKING:
     from eirene.models.encoder.runtime import ReadsTokens
@@ -93,7 +93,7 @@ def _sentences(case: Case, verifier: Verifier) -> tuple[SentenceScore, ...]:
     sentences = [s for s in split_sentences(case.answer) if s.text]
     are_sides = case.given.source == "perspectives"
     asked = "" if are_sides else case.query
-    judge = SentenceJudge(case.given.arguments, verifier, question=asked, are_sides=are_sides)
+    judge = judge_of(tuple(case.given.arguments), verifier, question=asked, are_sides=are_sides)
     return tuple(
         SentenceScore(n=s.n, hallucination=Unscored(unscored=own.why or "") if own.risk is None else own.risk)
         for s, own in zip(sentences, judge.judge(case.answer, [s.text for s in sentences]), strict=True)

@@ -19,13 +19,13 @@ from eirene.feedback_model.embedded.removals import Removals
 from eirene.text.clauses import opening_length
 from eirene.text.quoting import one_line
 from eirene.text.sentences import Sentence
-from eirene.verification.judging import FAULTED, JudgedSentence, SentenceJudge, log_odds
+from eirene.verification.judging import FAULTED, JudgedSentence, judge_of, log_odds
 from eirene.verification.mends import Mend
 
 if TYPE_CHECKING:
     from eirene.models.verifier.runtime import ReadsPairs
 
-VERSION = 11
+VERSION = 12
 """Goes up when the same readings may give other findings; part of the signature."""
 _SURE = 3.0
 """Least margin of a faulty sentence, in log odds: no draw of a critique turns a verdict."""
@@ -43,7 +43,7 @@ def faults_by_reading(
     is all of them.
     """
     item, texts = request.item, [s.text for s in request.sentences]
-    judge = SentenceJudge(item.context or (), verifier, question=item.query)
+    judge = judge_of(tuple(item.context or ()), verifier, question=item.query)
     everything = judge.judge(request.answer, texts)
     judged = {i: own for i, own in enumerate(everything) if own.reading is not None}
     if not judged:
@@ -74,7 +74,7 @@ def mends_by_reading(request: FeedbackRequest, verifier: ReadsPairs) -> tuple[An
     """The sentences of an answer to given arguments that a few words of an argument put right, in order."""
     openings = [opening_length(s.text) for s in request.sentences]  # who says it, no argument says
     texts = [s.text[cut:] for s, cut in zip(request.sentences, openings, strict=True)]
-    judge = SentenceJudge(given_texts(request.item), verifier, are_sides=True)
+    judge = judge_of(given_texts(request.item), verifier, are_sides=True)
     found = []
     for i, own in enumerate(judge.judge(request.answer, texts)):
         if own.mend is not None:
