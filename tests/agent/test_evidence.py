@@ -73,6 +73,8 @@ async def test_the_first_request_of_a_run_is_known_beforehand() -> None:
     await eirene.Loop(parts, settings).arun(ITEM)
     assert isinstance(parts.feedback_model, ScriptedFeedback)
     assert parts.feedback_model.requests == [wanted]
+    assert wanted.evidence is not None
+    assert wanted.evidence.unsaid == eirene.verify(ITEM.answer, ITEM.context, question=ITEM.question).unsaid != ()
     assert wanted.evidence and [e.text for e in wanted.evidence.sentences] == [
         "Oslo is the capital of Norway.",
         "Oslo lies at a fjord.",

@@ -2,13 +2,17 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import pytest
 from langchain_core.messages import AIMessage
 
 from eirene.core.critique import Critique, Finding, TaggedSentence
 from eirene.core.errors import InputError
+from eirene.core.grounding import whole_evidence
 from eirene.core.records import FeedbackNote, Item, Mode, Perspective
 from eirene.core.usage import Meter
+from eirene.core.verification import UnsaidSentence
 from eirene.models.scripted import ScriptedChatModel
 from eirene.prompts.material import MATERIAL_PROMPT
 from eirene.refiners.asking import PARTS, PROMPTS, refine_messages
@@ -84,6 +88,11 @@ def test_perspectives_and_context_are_shown_where_there_are_any() -> None:
     text = shown(task(item=item))
     assert "MARK\npro\n- quiet\n- clean\n\ncon\n- dear\nMARK" in text
     assert "MARK\n[1] a passage\n[2] another\nMARK" in text
+    given = whole_evidence(item)
+    missed = UnsaidSentence(evidence=given.sentences[1], probability=0.4)
+    told = replace(task("improve", item), evidence=given.model_copy(update={"unsaid": (missed,)}))
+    assert "leave it out" in shown(told) and "MARK\n- another\nMARK" in shown(told)
+    assert "leave it out" not in shown(replace(told, mode="human", critique=CRITIQUE))
     assert "arguments" not in shown(task())
 
 

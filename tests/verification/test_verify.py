@@ -298,3 +298,5 @@ def test_what_bears_on_the_question_and_is_not_said_is_named_with_its_place(
     for place in (one.evidence for one in found):
         assert WEYER[place.passage - 1][place.start : place.end] == place.text
     assert all(one.probability >= LEAST for one in found)
+    record = eirene.refine({"question": question or "(none)", "answer": answer, "context": list(WEYER)})
+    assert record.unsaid == found or record.answer != answer

@@ -138,9 +138,14 @@ def test_no_pieces_share_nothing() -> None:
         ("The tea lowers the pulse. Rents fell.", "The tea raises the pulse.", "The tea lowers the pulse."),
         ("The goat chased the boar.", "The boar chased the goat.", "The goat chased the boar."),
         (
-            "The hall was planned by Una Berg. The dock was planned by Ole Dahl.",
-            "The hall was planned by Ole Dahl.",
-            "The hall was planned by Una Berg.",
+            "Parcel 12: sent on 4 June. Parcel 13: lost on 8 June.",
+            "Parcel 12 was lost on 8 June.",
+            "Parcel 12: sent on 4 June.",
+        ),
+        (
+            "Una plays the harp, and Ole plays the drum.",
+            "Ole plays the harp and Una plays the drum.",
+            "Una plays the harp, and Ole plays the drum.",
         ),
         ("Fold the right corner up. Fold the left corner up.", "Fold the left corner up.", None),
         ("People have their hands up on a ride.", "People on a ride have their hands up.", None),
