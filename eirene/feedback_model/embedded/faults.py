@@ -11,7 +11,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 from numpy.typing import NDArray
 
-from eirene.alignment.comparison import SURE, Comparison, place_of
+from eirene.alignment.comparison import SURE, Comparison, opening_of, place_of
 from eirene.alignment.placement import ALIKE, repeats
 from eirene.core.critique import Finding
 from eirene.feedback_model.embedded.evidence import UNSUPPORTED, AnswerEvidence, Critic
@@ -207,9 +207,11 @@ def _move(comparison: Comparison, unit: int, argument: int, margin: float) -> An
     said = alignment.units[unit]
     place = place_of(comparison, argument, without=frozenset([said.sentence]))
     end = alignment.sentences[place.sentence].text_end
-    reason = _misplaced_reason(said.text, comparison.told[unit] or "", comparison.groups[argument] or "")
+    names = list(dict.fromkeys(name for name in comparison.groups if name is not None))
+    words = said.text[len(opening_of(said.text, names)) :]  # who said it there does not say it
+    reason = _misplaced_reason(words, comparison.told[unit] or "", comparison.groups[argument] or "")
     goes = _finding("misplaced", said.start, said.end, reason, "")
-    comes = _finding("misplaced", end, end, reason, said.text)
+    comes = _finding("misplaced", end, end, reason, words)
     return AnswerFault(said.sentence, margin, reason, (goes, comes))
 
 
