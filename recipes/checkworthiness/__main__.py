@@ -95,7 +95,8 @@ def is_aside(document: str) -> bool:
 
 def labelled(data: Path) -> tuple[list[Row], list[Row]]:
     """The labelled sentences of the sets: to fit on, and kept aside."""
-    fit, aside = [], []
+    fit: list[Row] = []
+    aside: list[Row] = []
     labels = read_rows(HERE / "labels.jsonl")
     for name in sorted({label["set"] for label in labels}):
         known = {reply.row: reply for reply in replies(data, name)}

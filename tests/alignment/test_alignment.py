@@ -116,7 +116,7 @@ def test_a_side_by_any_name_speaks_where_it_is_said_to(encoder: Encoder) -> None
     for answer, told in [
         ("Residents say that the air gets cleaner, traders that shops lose customers.", [None]),
         ("Residents say that the air gets cleaner. Traders fear shops lose customers.", ["residents", "traders"]),
-            ("Residents: The air gets cleaner.\n\n**Traders:** Shops lose customers.", ["residents", "traders"]),
+        ("Residents: The air gets cleaner.\n\n**Traders:** Shops lose customers.", ["residents", "traders"]),
         ("Residents say that the air gets cleaner. For traders, shops lose customers.", ["residents", None]),
         ("Residents say that traders lose customers who come by car.", ["residents"]),
     ]:

@@ -8,14 +8,15 @@ from hypothesis import strategies as st
 
 from eirene.text.clauses import clause_spans, core_text, units_of
 from eirene.text.sentences import split_sentences
+from tests.rows import each
 
 
 def _clauses(text: str) -> list[str]:
     return [text[start:end] for start, end in clause_spans(text)]
 
 
-@pytest.mark.parametrize(
-    ("text", "core"),
+@each(
+    "text, core",
     [
         ("Supporters argue that taxes are fair.", "taxes are fair."),
         ("Some economists, however, disagree.", "Some economists, however, disagree."),

@@ -5,9 +5,10 @@ from __future__ import annotations
 import pytest
 
 from eirene.text.refusals import denies_fault, is_refusal
+from tests.rows import each
 
 
-@pytest.mark.parametrize(
+@each(
     "text",
     [
         "I'm sorry, but I can't help with that.",
@@ -27,7 +28,7 @@ def test_a_refusal(text: str) -> None:
     assert is_refusal(text)
 
 
-@pytest.mark.parametrize(
+@each(
     "text",
     [
         "",
@@ -64,7 +65,7 @@ def test_a_reason_that_denies_its_fault_is_told(reason: str) -> None:
     assert denies_fault(reason)
 
 
-@pytest.mark.parametrize(
+@each(
     "reason",
     [
         "",

@@ -171,9 +171,11 @@ def test_an_adapter_that_does_not_go_with_the_model_is_an_input_error(base: Path
 @each(
     "name, said",
     [
-        ("hf:/no/such/folder", "no folder"), ("hf:{}+./none", "no folder"), ("hf:owner/nothing", "cannot be loaded"),
+        ("hf:/no/such/folder", "no folder"),
+        ("hf:{}+./none", "no folder"),
+        ("hf:owner/nothing", "cannot be loaded"),
         ("hf:{}/..", "holds no model"),
-    ],  # fmt: skip
+    ],
 )
 def test_what_is_not_there_is_an_input_error(name: str, said: str, base: Path) -> None:
     with pytest.raises(InputError, match=said):

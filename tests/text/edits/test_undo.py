@@ -7,6 +7,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from eirene.text.edits import Rebuilt, SentenceEdit, sentence_edits, undone
+from tests.rows import each
 
 from .texts import TEXTS
 
@@ -69,8 +70,8 @@ def assert_pieces_fit(result: Rebuilt) -> None:
 A, B, C = "Zoos teach small children a lot.", "Cages drive animals mad.", "Breeding saves rare species."
 
 
-@pytest.mark.parametrize(
-    ("before", "after", "undo", "wanted"),
+@each(
+    "before, after, undo, wanted",
     [
         (f"{A} {B}", f"{A} {C} {B}", ["Breeding"], f"{A} {B}"),
         (f"{A}\n\n{B}", f"{A} {C}\n\n{B} More.", ["Breeding"], f"{A}\n\n{B} More."),

@@ -8,6 +8,7 @@ from hypothesis import strategies as st
 
 from eirene.text.frames import frame_of, frames_of
 from eirene.text.sentences import split_sentences
+from tests.rows import each
 
 SAID = "The harbour froze in 1709."
 FRAMED = [
@@ -51,7 +52,7 @@ def test_what_governs_a_statement_is_found_with_its_words(kind: str, sentence: s
     assert (found.kind, "arbour fr" in found.statement, "1709" in found.rest) == (kind, True, False)
 
 
-@pytest.mark.parametrize(
+@each(
     "sentence",
     [
         SAID,
@@ -81,8 +82,8 @@ def test_what_is_said_or_reported_has_no_frame(sentence: str) -> None:
     assert frame_of(sentence) is None
 
 
-@pytest.mark.parametrize(
-    ("text", "kinds"),
+@each(
+    "text, kinds",
     [
         (f"The next sentence is untrue. {SAID}", ["loose", "denied"]),
         (f"{SAID} That turned out to be a hoax. Ships sailed.", ["denied", "loose", None]),

@@ -7,6 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from eirene.text.specifics.index import find_specifics, specifics_index
+from tests.rows import each
 
 
 def stands(text: str, source: str) -> bool:
@@ -15,8 +16,8 @@ def stands(text: str, source: str) -> bool:
     return all(specifics_index(source).holds(m) for m in mentions)
 
 
-@pytest.mark.parametrize(
-    ("text", "source"),
+@each(
+    "text, source",
     [
         ("It had 1,000 members.", "It had a thousand members."),
         ("It had 1 000 members.", "It had one thousand members."),
@@ -82,8 +83,8 @@ def test_two_spellings_of_one_thing_stand_in_each_other(text: str, source: str) 
     assert stands(text, source)
 
 
-@pytest.mark.parametrize(
-    ("text", "source"),
+@each(
+    "text, source",
     [
         ("It had 1,001 members.", "It had 1,000 members."),
         ("It is 5 km away.", "It is 5 miles away."),
@@ -177,9 +178,7 @@ def test_any_text_has_specifics_with_valid_offsets_that_stand_in_it(text: str) -
         assert index.holds(mention) or not any(mention.asks)
 
 
-@pytest.mark.parametrize(
-    "unit", ["1,", "[1, ", "A ", "half a ", '"a ', "a.b@", "12 May 2019 ", "0", "Xy-", "(0", "U.", "1/"]
-)
+@each("unit", ["1,", "[1, ", "A ", "half a ", '"a ', "a.b@", "12 May 2019 ", "0", "Xy-", "(0", "U.", "1/"])
 def test_long_texts_without_an_end_are_read(unit: str) -> None:
     text = unit * 4000
     assert all(0 <= m.start < m.end <= len(text) for m in find_specifics(text))

@@ -2,17 +2,16 @@
 
 from __future__ import annotations
 
-import pytest
-
 from eirene.text.values.derived import Derivations
+from tests.rows import each
 
 SHOP = "The shop sold 80 loaves on Monday and 120 on Tuesday. A loaf costs 3 euros. It is open from 09:00 to 17:30."
 TOWN = "Founded in 1843, the town had 4,000 people in 1900 and 5,000 in 1950. Of these, 40 percent farmed."
 FAIR = "The fair runs from 7 to 9 May 2021. Its field is 1.2 hectares large. It has rides, food stalls and a stage."
 
 
-@pytest.mark.parametrize(
-    ("sentence", "passage"),
+@each(
+    "sentence, passage",
     [
         ("It sold 200 loaves in all.", SHOP),
         ("On Tuesday it sold 40 more than on Monday.", SHOP),
@@ -46,8 +45,8 @@ def test_values_that_follow_from_the_given_ones_are_told(sentence: str, passage:
     assert Derivations([passage]).carried(sentence).chance is not None
 
 
-@pytest.mark.parametrize(
-    ("sentence", "passage"),
+@each(
+    "sentence, passage",
     [
         ("It sold 230 loaves in all.", SHOP),
         ("It sold over 300 loaves on Tuesday.", SHOP),
