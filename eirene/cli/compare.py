@@ -16,7 +16,6 @@ from eirene.cli.flags import LoopFlags, TraceFlags, Without, listed, listed_seed
 from eirene.cli.model_flags import ModelFlags
 from eirene.cli.progress import watch
 from eirene.cli.terminal import console, output, results_folder, resumable, say, tell_rows, write_results
-from eirene.core.errors import InputError
 
 if TYPE_CHECKING:
     from eirene.agent.experiments.compare import ComparePlan, Gathered
@@ -24,7 +23,6 @@ if TYPE_CHECKING:
     from eirene.core.records import Item
     from eirene.eval.detectors.judge import ErrorJudge
     from eirene.eval.metrics.bootstrap import Array
-    from eirene.models.cache import CallCache
 
 In = Annotated[str, typer.Argument(metavar="IN", help=IN_HELP)]
 Out = Annotated[str, typer.Option(metavar="DIR", help="The folder for rows, figures and report.")]
@@ -77,7 +75,7 @@ def compare(
         cache = models.open_cache()
         parts = models.parts(concurrency=concurrency, cache=cache, judges_elsewhere=True)
         folder = results_folder(out)
-        asked = _judge(models, concurrency, cache=cache)
+        asked = models.error_judge(concurrency=concurrency, cache=cache)
         with tracing.active():
             gathered = _gather(items, plan, parts, folder, asked)
         summary = _write(gathered, items, folder, title=f"Comparison on {Path(file).name}")
@@ -129,22 +127,6 @@ def _write(gathered: Gathered, items: Sequence[Item], folder: Path, *, title: st
 def _numbers(values: Array) -> list[float | None]:
     """The values, None for NaN."""
     return [None if math.isnan(value) else float(value) for value in values]
-
-
-def _judge(models: ModelFlags, concurrency: int, *, cache: CallCache | None) -> ErrorJudge | None:
-    name = models.judge
-    if name is None:
-        return None
-    from eirene.eval.detectors.judge import ErrorJudge
-    from eirene.models.resolve import ChatOptions, is_chat_name, resolve_chat
-
-    if not is_chat_name(name):
-        raise InputError(f"a judge is a chat model named provider:model, got {name!r}", field="judge")
-    options = ChatOptions(
-        base_url=models.judge_url, concurrency=concurrency, timeout_s=models.timeout, price=models.judge_price,
-        cache=cache,
-    )  # fmt: skip
-    return ErrorJudge(resolve_chat(name, options=options), prompts=models.own_prompts)
 
 
 def _write_blind(gathered: Gathered, items: Sequence[Item], folder: Path) -> None:

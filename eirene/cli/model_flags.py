@@ -20,6 +20,7 @@ if TYPE_CHECKING:
     from eirene.agent.state import Parts
     from eirene.eval.base import Need
     from eirene.eval.calibration import Calibration
+    from eirene.eval.detectors.judge import ErrorJudge
     from eirene.eval.detectors.token_judge import TokenJudge
     from eirene.eval.resources import Resources
     from eirene.gate.calibration import GateCalibration
@@ -261,6 +262,13 @@ class ModelFlags(DetectorFlags, BackendFlags):
     def judge_price(self) -> Price | None:
         """What the judge costs, as a list of prices says."""
         return self.listed_price(self.judge, base_url=self.judge_url)
+
+    def error_judge(self, **options: Any) -> ErrorJudge | None:
+        """What the judge lists errors by; None where none is named. `options` are those of `Resources`."""
+        from eirene.eval.detectors.judge import ErrorJudge
+
+        asked = {"base_url": self.judge_url, "price": self.judge_price, "timeout_s": self.timeout, **options}
+        return None if self.judge is None else ErrorJudge(self._resources(**asked).judge, prompts=self.own_prompts)
 
     @property
     def asks_a_server(self) -> bool:

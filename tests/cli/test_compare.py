@@ -58,7 +58,7 @@ def test_bad_usage_is_one_clear_line(run: Run, tmp_path: Path) -> None:
         (("--seeds", "0,x"), "seeds must be integers"),
         (("--limit", "-1"), "limit must be at least 0"),
         (("--sample", "x"), "--sample wants a number of rows"),
-        (("--judge", "embedded"), "a judge is a chat model"),
+        (("--judge", "embedded"), "a judge is named provider:model"),
         (("--price", "1"), "price must be two numbers"),
         (("--price", "1,-1"), "price must not be negative"),
         (("--modes", "human"), "mode human needs 'feedback'"),

@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-import contextlib
 import hashlib
 import json
 import re
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Any, BinaryIO
+from typing import Any
 
 from eirene.agent.evidence import first_request
 from eirene.agent.settings import Settings
@@ -29,9 +28,6 @@ from eirene.models.redaction import redacted
 from eirene.models.replies import Reply, choices_of, usage_of
 from eirene.models.structured import guided_text
 
-MAX_REQUESTS = 50_000
-MAX_BYTES = 200 * 10**6
-"""What one file may hold at OpenAI; other providers take less, and files can be split further by hand, line by line."""
 URL = "/v1/chat/completions"
 _ID = re.compile(r"eirene-([0-9a-f]{12})-([0-9a-f]{24})-(\d{1,5})x(\d{1,5})")
 
@@ -120,69 +116,31 @@ class SamplingStep:
         return first_request("completeness", answer_alone(item), self._parts, self._settings)
 
 
-@dataclass(frozen=True, slots=True)
-class Exported:
-    """What was written: the files, and how many rows and requests they hold."""
-
-    files: tuple[Path, ...]
-    rows: int
-    requests: int
-
-
 def export_requests(
-    items: Iterable[Item],
-    step: SamplingStep,
-    path: str,
-    *,
-    one_reply: bool = False,
-    max_requests: int = MAX_REQUESTS,
-    max_bytes: int = MAX_BYTES,
-) -> Exported:
-    """Writes the requests to `path`, and where they are too many for a file on to `NAME-2.jsonl` and so forth.
+    items: Iterable[Item], step: SamplingStep, path: str, *, one_reply: bool = False
+) -> tuple[int, int]:
+    """Writes the requests to `path`; returns of how many rows, and how many there are.
 
-    A row's requests are never parted. Raises `InputError` for a file that exists or cannot be written.
+    A provider takes so many a file (OpenAI: 50,000, 200 MB); it may be cut between any two lines. Raises `InputError`
+    for a file that exists or cannot be written.
     """
-    rows, requests, held = 0, 0, (0, 0)
-    paths: list[Path] = []
+    check_output(path, force=True)
+    rows = requests = 0
     try:
-        with contextlib.ExitStack() as stack:
-            file = _opened(Path(path), paths, stack)
+        with open(path, "xb") as file:
             for item in items:
-                lines = [
-                    json.dumps(request, ensure_ascii=False, allow_nan=False).encode() + b"\n"
-                    for request in step.requests(item, one_reply=one_reply)
-                ]
-                size = len(lines), sum(map(len, lines))
-                if size[0] > max_requests or size[1] > max_bytes:
-                    raise InputError(
-                        f"a row makes {size[0]:,} requests of {size[1]:,} bytes, more than a file may hold"
-                    )
-                held = held[0] + size[0], held[1] + size[1]
-                if held[0] > max_requests or held[1] > max_bytes:
-                    file.close()
-                    file, held = _opened(Path(path), paths, stack), size
-                file.writelines(lines)
-                rows, requests = rows + 1, requests + len(lines)
-    except BaseException as error:
-        for written in paths:
-            written.unlink(missing_ok=True)
-        if isinstance(error, OSError):
-            raise InputError(f"cannot be written: {reason(error)}", where=str(paths[-1] if paths else path)) from None
-        raise
-    return Exported(tuple(paths), rows, requests)
-
-
-def _opened(first: Path, paths: list[Path], stack: contextlib.ExitStack) -> BinaryIO:
-    """The next file, which is closed with the stack, where what is buffered is written."""
-    number = len(paths) + 1
-    path = first if number == 1 else first.with_stem(f"{first.stem}-{number}")
-    check_output(str(path), force=True)
-    try:
-        file = stack.enter_context(path.open("xb"))
+                rows += 1
+                for request in step.requests(item, one_reply=one_reply):
+                    file.write(json.dumps(request, ensure_ascii=False, allow_nan=False).encode() + b"\n")
+                    requests += 1
     except FileExistsError:
-        raise InputError("exists already; name another file, or take it away", where=str(path)) from None
-    paths.append(path)
-    return file
+        raise InputError("exists already; name another file, or take it away", where=path) from None
+    except BaseException as error:
+        Path(path).unlink(missing_ok=True)
+        if isinstance(error, OSError):
+            raise InputError(f"cannot be written: {reason(error)}", where=path) from None
+        raise
+    return rows, requests
 
 
 _OK = 200

@@ -67,9 +67,8 @@ def exchange(opened: Batch, parts: Parts, settings: Settings, offline: OfflineFl
     if export is None:
         _tell(import_replies(replies, _items(opened), step))
         return
-    done = export_requests(_items(opened), step, export, one_reply=offline.one_reply)
-    names = ", ".join(str(path) for path in done.files)
-    say(f"wrote {done.requests:,} requests for {done.rows:,} rows to {names}; {opened.n_done:,} rows were done before")
+    rows, requests = export_requests(_items(opened), step, export, one_reply=offline.one_reply)
+    say(f"wrote {requests:,} requests for {rows:,} rows to {export}; {opened.n_done:,} rows were done before")
     raise typer.Exit  # an exception, so that a journal that was made for this alone goes again
 
 

@@ -77,10 +77,10 @@ def cache(tmp_path: Path) -> Iterator[CallCache]:
 def replies_for(tmp_path: Path, script: Any = critique, items: Sequence[Item] = ITEMS, **how: Any) -> list[str]:
     """The lines that the fake endpoint gives for the items' requests."""
     step = SamplingStep(parts_with(None)[0], how.pop("settings", SETTINGS))
-    done = export_requests(items, step, str(tmp_path / "requests.jsonl"), **how)
-    lines = answer_requests(done.files, script)
-    for file in done.files:
-        file.unlink()
+    file = tmp_path / "requests.jsonl"
+    export_requests(items, step, str(file), **how)
+    lines = answer_requests([file], script)
+    file.unlink()
     return lines
 
 
@@ -207,29 +207,14 @@ def test_replies_need_a_cache_with_room(tmp_path: Path) -> None:
     small.close()
 
 
-def test_files_are_split_at_the_limits_and_no_row_is_parted(tmp_path: Path) -> None:
-    """Each file is within the limits, and together they hold every request once."""
-    step = SamplingStep(parts_with(None)[0], SETTINGS)
-    done = export_requests(ITEMS, step, str(tmp_path / "r.jsonl"), one_reply=True, max_requests=13)
-    assert [p.name for p in done.files] == ["r.jsonl", "r-2.jsonl"]
-    sizes = [len(p.read_text("utf-8").splitlines()) for p in done.files]
-    assert (sizes, done.requests, done.rows) == ([12, 12], 24, 4)
-    by_bytes = export_requests(ITEMS, step, str(tmp_path / "b.jsonl"), max_bytes=4000)
-    assert len(by_bytes.files) > 1 and all(p.stat().st_size <= 4000 for p in by_bytes.files)
-    with pytest.raises(InputError, match=r"a row makes 6 requests of .* bytes, more than a file may hold"):
-        export_requests(ITEMS, step, str(tmp_path / "c.jsonl"), one_reply=True, max_requests=5)
-    lines = [line for p in done.files for line in p.read_text("utf-8").splitlines()]
-    ids = [CustomId.read(json.loads(line)["custom_id"]) for line in lines]
+def test_a_file_holds_each_request_once_and_none_is_written_over(tmp_path: Path) -> None:
+    step, path = SamplingStep(parts_with(None)[0], SETTINGS), tmp_path / "r.jsonl"
+    assert export_requests(ITEMS, step, str(path), one_reply=True) == (4, 24)
+    ids = [CustomId.read(json.loads(line)["custom_id"]) for line in path.read_text("utf-8").splitlines()]
     assert len(set(ids)) == 24 and None not in ids
-
-
-def test_nothing_is_left_behind_where_an_export_fails(tmp_path: Path) -> None:
-    """A file that is in the way is not touched, and those begun are taken away."""
-    (tmp_path / "r-2.jsonl").write_text("mine", encoding="utf-8")
-    step = SamplingStep(parts_with(None)[0], SETTINGS)
     with pytest.raises(InputError, match="exists already; name another file, or take it away"):
-        export_requests(ITEMS, step, str(tmp_path / "r.jsonl"), max_requests=1)
-    assert [p.name for p in tmp_path.iterdir()] == ["r-2.jsonl"]
+        export_requests(ITEMS[:1], step, str(path))
+    assert len(path.read_text("utf-8").splitlines()) == 24
 
 
 @pytest.mark.skipif(sys.platform == "win32", reason="no limits on a file's size there")
@@ -258,8 +243,8 @@ def test_a_run_that_draws_nothing_from_a_chat_model_has_no_requests() -> None:
 @pytest.mark.parametrize(("structured", "asked"), [("auto", "one compact JSON object"), ("text", "one line for each")])
 def test_requests_ask_for_critiques_as_a_live_run_does(structured: Any, asked: str, tmp_path: Path) -> None:
     parts = resolve_backend("openai:m", BackendOptions(offline=True, structured=structured))
-    done = export_requests(ITEMS[:1], SamplingStep(parts, SETTINGS), str(tmp_path / "requests.jsonl"))
-    body = json.loads(done.files[0].read_text("utf-8"))["body"]
+    export_requests(ITEMS[:1], SamplingStep(parts, SETTINGS), str(tmp_path / "requests.jsonl"))
+    body = json.loads((tmp_path / "requests.jsonl").read_text("utf-8"))["body"]
     assert asked in "".join(message["content"] for message in body["messages"])
     assert ("response_format" in body) is (structured == "auto")
 
