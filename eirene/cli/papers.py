@@ -102,17 +102,20 @@ def listing() -> str:
 
 
 def page(folder: Path) -> str:
-    """Everything that was measured in a folder, in the order of the papers, and the list of all tables."""
+    """Every table that has a command, as it was measured in a folder, and why the others have none."""
     from eirene.agent.experiments.papers import papers as known
 
-    parts = ["# The papers' tables", HEAD]
+    parts, others = ["# The papers' tables", HEAD], []
     for name, table in known()["tables"].items():
+        if "run" not in table:
+            others.append(f"- {name}, {table['title']}: {table['why']}")
+            continue
         found = [json.loads(f.read_text("utf-8")) for f in sorted((folder / name).glob("*/summary.json"))]
-        if found:
-            paper = known()["papers"][name.rpartition("-")[0]]
-            parts += [f"## {name}: {table['title']}", f"{paper}, table {name.rpartition('-')[2]}.",
-                      " ".join(table["differs"].split()), *map(table_text, found)]  # fmt: skip
-    return "\n\n".join([*parts, "# All tables", listing().replace("\n## ", "\n### ")]).rstrip() + "\n"
+        paper = known()["papers"][name.rpartition("-")[0]]
+        parts += [f"## {name}: {table['title']}", f"{paper}, table {name.rpartition('-')[2]}."]
+        parts += [" ".join(table["differs"].split()), *map(table_text, found)]
+        parts += [] if found else [f"Not measured here yet: `eirene papers {name}`."]
+    return "\n\n".join([*parts, "## Tables without a command", "\n".join(others)]) + "\n"
 
 
 HEAD = """What each paper prints, what Eirene gives on the data named by `eirene papers TABLE --data DIR --model M`.
