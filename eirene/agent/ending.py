@@ -17,6 +17,7 @@ from eirene.core.errors import EireneError
 from eirene.core.records import Status
 from eirene.feedback_model.base import Scope
 from eirene.gate import unusable
+from eirene.gate.verdict import UNCHANGED
 
 FAILED = "failed, the original stands"
 STOPPED = "a person stopped before the rewriting, so the text stands as it was"
@@ -63,7 +64,8 @@ def unchanged(state: State, attempt: Attempt, last: str) -> Json:
     critique = load_critique(state)
     if critique is None or critique.is_complete:
         return ended(state, "not_checked", f"nothing was rewritten: {last}")
-    return ended(state, "flagged", f"nothing could be corrected: {_found(critique)}; {last}")
+    then = "" if last == UNCHANGED else f"; {last}"
+    return ended(state, "flagged", f"nothing could be corrected: {_found(critique)}{then}")
 
 
 def _against_rewrites(state: State, attempt: Attempt, last: str) -> Iterator[str]:

@@ -79,6 +79,9 @@ def check(
         check_outputs(data, [write_baseline, junit, summary], force=force)
         if not fail_if and write_baseline is None:
             raise InputError("nothing can fail: give --fail-if CONDITION, or --write-baseline FILE", field="fail-if")
+        if data is None and (baseline or write_baseline):
+            said = "a baseline finds rows by their 'id', which an answer of --answer has not; give a FILE of rows"
+            raise InputError(said, field="baseline" if baseline else "write-baseline")
         Settings.of(tolerance=tolerance)
         measure = _measure(detectors, models, concurrency)
         has_baseline = baseline is not None

@@ -137,11 +137,12 @@ def passages_of(places: Sequence[str]) -> Iterator[Passage]:
 def text_of(given: str, flag: str) -> str:
     """What a flag of a text says: the text itself, that of a file, or with - that of standard input.
 
-    Raises `InputError` for the name of a text file that is not there.
+    A single word without a dot or slash is a text, whatever files there are ("./Oslo" is a file). Raises `InputError`
+    for the name of a text file that is not there.
     """
     from eirene.data.source import read_text
 
-    if given == STDIN or os.path.isfile(given):
+    if given == STDIN or (os.path.isfile(given) and not given.isalnum()):
         return read_text(given).strip()
     if given.lower().endswith(_TEXT_FILES) and not any(c.isspace() for c in given):
         raise InputError(f"there is no file {given!r}", field=flag)

@@ -302,6 +302,9 @@ _TIMES, _MORE = 4, 4_000
 detectors read for minutes what nobody wants to read."""
 
 
+UNCHANGED = "the refiner returned the text unchanged"
+
+
 def unusable(candidate: str, *, answer: str, best: str, rejected: Iterable[str]) -> str | None:
     """Why `candidate` is a rejected round without any score, or None if it may be scored.
 
@@ -313,7 +316,7 @@ def unusable(candidate: str, *, answer: str, best: str, rejected: Iterable[str])
     if len(candidate) > most:
         return f"the rewrite has {len(candidate)} characters; for an answer of {len(answer)} at most {most} are read"
     if candidate.strip() == best.strip():
-        return "the refiner returned the text unchanged"
+        return UNCHANGED
     if any(candidate.strip() == r.strip() for r in rejected):
         return "the rewrite repeats one that was already rejected"
     return _no_rewrite(candidate, best)

@@ -52,9 +52,11 @@ _ABBREVIATION = re.compile(
     r"\b(?:approx|avg|ch|chap|ed|eds|eqs?|est|excl|ext|figs|incl|max|min|para|resp|sec|sect|tbsp|tsp|vol|vols|(?:\w\.)+\w)\.\s+$",
     re.IGNORECASE,
 )
-# Ends that it takes for an initial or an abbreviation within: units of one letter ("Local 174 v. Lucas" has none).
+# Ends that it takes for an initial or an abbreviation within: units of one letter (none are in "Local 174 v. Lucas",
+# "Figure 2 a. Results", "1850 d. Paris").
 _END = re.compile(
-    r"(?:(?:\d[ \xa0]?|\b[IVXL]+[ \xa0])(?:\w{1,4}/)?(?P<unit>(?!v\.)[^\W\d_])[²³]?|\b(?:ecc|enz|usw|т\.[дп]))\.\s+"
+    r"(?:(?:\d[ \xa0]?|\b[IVXL]+[ \xa0])(?:\w{1,4}/)?(?P<unit>(?!v\.|[abc]\.|(?<=\d{4} )d\.)[^\W\d_])[²³]?"
+    r"|\b(?:ecc|enz|usw|т\.[дп]))\.\s+"
     r"(?!(?:Chr|Kr|Hr)\b|\w\.)"
 )
 _TITLE = re.compile(r"\b(?:Amb|Atty|Ft|Ms|Mx)\.\s+\Z")  # before a name, which it takes for a new sentence

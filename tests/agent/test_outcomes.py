@@ -33,7 +33,7 @@ def test_kept_names_the_gates_reason_and_flagged_the_fault_that_no_rewrite_mende
         (("worse", "worst"), GATE),
         (("worse", ORIGINAL), f"{GATE}; then the refiner returned the text unchanged"),
         (("worse", "worse"), f"{GATE}; then the rewrite repeats one that was already rejected"),
-        ((ORIGINAL, ORIGINAL), f"{FOUND}the refiner returned the text unchanged"),
+        ((ORIGINAL, ORIGINAL), FOUND.removesuffix("; ")),
         ((ORIGINAL, " "), f"{FOUND}the rewrite is empty"),
         (("I'm sorry, I can't.", "Sorry, no."), f"{FOUND}the reply is a refusal, not a rewrite"),
     ]:

@@ -195,7 +195,7 @@ def _notes(changes: Sequence[RowChange], baseline: Baseline | None) -> Iterator[
     if absent:
         yield f"{_rows(len(absent))} of the baseline missing: {', '.join(absent[:5])}{', ...' if absent[5:] else ''}"
     same = sum(c.old is not None and c.row.answer == c.old.answer for c in changes)
-    yield f"{len(changes) - kinds['new'] - same} answers differ from the baseline's, {same} are the same"
+    yield f"{_rows(len(changes) - kinds['new'] - same)} with another answer than the baseline's, {same} with the same"
     if kinds["worse"] + kinds["better"]:
         p = mcnemar_exact(kinds["worse"], kinds["better"])
         yield f"{kinds['worse']} worse against {kinds['better']} better: p = {p:.2g} by the sign test"

@@ -195,14 +195,17 @@ def read_verdict(reply: Reply | BackendError) -> Poll:
 def _in_lines(text: str) -> bool | None:
     verdict, is_first = None, True
     lines = [line.strip()[-_LONGEST:] for line in _NEW_LINE.sub("\n", text).split("\n") if line.strip()]
+    earlier: list[re.Match[str] | None] = []
     for n, (line, found) in enumerate(zip(lines, map(_VERDICT.fullmatch, lines), strict=True), start=1):
         says = found and found["value"].lower() == "yes"
         if found and found["label"] and not _is_quoted(line, alone=is_first):
             verdict, is_first = says, False
         elif found and n == len(lines) and not found["label"]:
-            return says if is_first or says is verdict else None
+            is_told = line[0] == '"' and any(f and (f["value"].lower() == "yes") is not says for f in earlier)
+            return says if (is_first or says is verdict) and not is_told else None
         elif _TAKEN_BACK.search(line):
             verdict = None
+        earlier.append(found)
     return verdict
 
 
