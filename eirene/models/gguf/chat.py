@@ -296,7 +296,7 @@ class GgufScorer:
 
     def __init__(self, name: str) -> None:
         self.name = name
-        self._engine = load_engine(parse_gguf(name))
+        self._engine = load_engine(replace(parse_gguf(name), tokens=0))  # the one of `ChatGguf`: a second may not fit
 
     async def score(self, messages: Sequence[Message], text: str, *, top: int, meter: Meter) -> list[ScoredToken]:
         """The tokens of `text` as the reply to the messages. Raises `TooLongError` beyond the context."""
