@@ -19,9 +19,9 @@ from .pages import ROOT, code_blocks, read_page, run_blocks, stated_output
 WITH_OUTPUT = [
     "guides/backends", "guides/people", "guides/costs", "guides/rag", "guides/verify", "concepts/gate",
     "guides/chatbot", "guides/tracing", "guides/datasets", "guides/batch", "guides/corpus", "guides/compare",
-    "concepts/judges", "concepts/replies", "guides/detector", "guides/ci",
+    "concepts/replies", "guides/detector", "guides/ci",
 ]  # fmt: skip
-PRINTING = ["concepts/detectors", "evaluation/detectors", "concepts/hallucinations"]
+PRINTING = ["concepts/detectors", "concepts/hallucinations"]
 
 
 @pytest.fixture
