@@ -123,7 +123,8 @@ CASES = {
     "times": "At 3.30 p.m. we met on Jan. 5.¦ It rained.",
     "decimals": "It costs 3.14 dollars.¦ Version 2.0.1 rose 5.5%.¦ So p < .05 holds.",
     "number at the end": "It grew to 5.¦ Then 6 came.¦ It goes at 14 km/h.¦ Take it.¦ The other is 3 m.¦ So be it.",
-    "a case": "Local 174 v. Lucas Flour Co. is a case.¦ So is World War I v. World War II.",
+    "a case": "Local 174 v. Lucas Flour Co. is a case.¦ So is World War I v. World War II.¦ "
+    "He was born in 1850 d. Paris.¦ See Figure 2 a. Results.",
     "initials": "J. R. R. Tolkien wrote it.¦ George W. Bush did not.",
     "degrees": "She has a Ph.D. in physics.¦ He left.",
     "straight quotes": 'He said "Stop. Now." ¦Then he left.¦ "Why?" she asked.',
