@@ -21,7 +21,7 @@ WITH_OUTPUT = [
     "guides/chatbot", "guides/tracing", "guides/datasets", "guides/batch", "guides/corpus", "guides/compare",
     "concepts/replies", "guides/detector", "guides/ci",
 ]  # fmt: skip
-PRINTING = ["concepts/detectors", "concepts/hallucinations"]
+PRINTING = ["concepts/detectors"]
 
 
 @pytest.fixture
