@@ -74,7 +74,7 @@ def test_every_package_says_what_belongs_in_it() -> None:
 
 
 def test_the_commands_are_those_of_the_command_line() -> None:
-    assert {"", "refine", "compare", "report", "synth", "synth npov", "evaluate feedback"} <= set(commands_of(app))
+    assert {"", "refine", "compare", "report", "synth", "synth fava", "evaluate feedback"} <= set(commands_of(app))
 
 
 def test_the_front_door_lists_what_it_gives_and_refuses_the_rest() -> None:

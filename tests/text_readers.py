@@ -50,7 +50,7 @@ from eirene.verification.context import Rarity
 from eirene.views.diff import diff
 from eirene.views.facts import visible
 from recipes.encoder.data import dress
-from recipes.fava.by_rule import entities
+from recipes.fava import entities
 
 Reads = Callable[[str], object]
 ANSWER = split_sentences("Cats sleep most of the day. Dogs bark at strangers.")

@@ -132,7 +132,7 @@ def classifier(
 @with_groups()
 def critic(
     data: Annotated[
-        str, typer.Argument(metavar="DATA", help="Rows with marked errors, as `python -m recipes.fava` writes them.")
+        str, typer.Argument(metavar="DATA", help="Rows with marked errors, as `eirene synth fava` writes them.")
     ],
     *,
     dev: Dev = None,

@@ -132,9 +132,9 @@ def train_critic(
 ) -> Trained:
     """Fine-tunes the causal language model `base` to tag errors; `hf:OUT` is then a critic of hallucinations.
 
-    `data` and `dev`, named or opened, hold rows with `meta.findings`, as `python -m recipes.fava` writes them (FAVA,
-    section 5.2: references and faulty text in, tagged text out). Resume and errors are those of `train_feedback`; the
-    dev set may share no right text with the training set.
+    `data` and `dev`, named or opened, hold rows with `meta.findings`, as `eirene synth fava` writes them (FAVA, section
+    5.2: references and faulty text in, tagged text out). Resume and errors are those of `train_feedback`; the dev set
+    may share no right text with the training set.
     """
     recipe = CriticRecipe() if recipe is None else recipe
     run = start_run(base, out, recipe, **options)
@@ -168,8 +168,8 @@ def read_marked(data: str | RowSource, shape: Shape | None = None) -> list[Marke
         where = f"{source.name}, row {item.id!r}"
         if "findings" not in item.meta:
             raise InputError(
-                "has no meta.findings; rows as `python -m recipes.fava` writes them are wanted (an empty list where "
-                "there is no error)", field="meta", where=where,
+                "has no meta.findings; rows as `eirene synth fava` writes them are wanted (an empty list where there "
+                "is no error)", field="meta", where=where,
             )  # fmt: skip
         try:
             findings = findings_in(item.meta["findings"])

@@ -16,7 +16,7 @@ from pathlib import Path
 
 import pytest
 
-from recipes.fava.by_rule import main as make_errors
+from recipes.fava import main as make_errors
 from recipes.train.__main__ import Training
 from recipes.train.recipe import TrainingRecipe
 from recipes.train.run import Step, TrainingRun, last_checkpoint

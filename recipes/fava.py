@@ -1,9 +1,9 @@
 """FAVA's synthetic data by rule, without a model: for tests and tiny models, since such errors are easy to find.
 
 Rules swap names and numbers of the same type, reverse relations, add opinions: changes that make a right text wrong,
-with the findings that take them back. Errors by a model are `python -m recipes.fava`.
+with the findings that take them back. Errors by a model are `eirene synth fava`.
 
-    python -m recipes.fava.by_rule examples/corpus --out errors.jsonl
+    python -m recipes.fava examples/corpus --out errors.jsonl
 """
 
 from __future__ import annotations
@@ -26,8 +26,7 @@ from eirene.core.signature import rng_for
 from eirene.data.output import line_writer
 from eirene.models.encoder.runtime import shipped_encoder
 from eirene.retrieval import Passage, Retriever, open_index
-from eirene.text.sentences import split_sentences
-from recipes.fava.recipe import (
+from eirene.synth.fava.recipe import (
     FavaRecipe,
     FavaTotals,
     Neighbours,
@@ -39,6 +38,7 @@ from recipes.fava.recipe import (
     row,
     without_duplicates,
 )
+from eirene.text.sentences import split_sentences
 
 OFFLINE: tuple[HallucinationKind, ...] = ("entity", "relation", "subjective")
 """The kinds that rules can make; the others need somebody who knows what there is."""

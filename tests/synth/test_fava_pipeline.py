@@ -9,8 +9,8 @@ from hypothesis import strategies as st
 from eirene.core.critique import HALLUCINATIONS, Finding, HallucinationKind
 from eirene.core.findings.edits import apply_findings
 from eirene.models.replies import Reply
-from recipes.fava.pipeline import RefusedError, read_error, read_genre
-from recipes.fava.recipe import changed
+from eirene.synth.fava.pipeline import RefusedError, read_error, read_genre
+from eirene.synth.fava.recipe import changed
 from tests.rows import each
 
 TEXT = "The dam was built in 1932 by Olga Brandt. It holds 40 million litres."

@@ -1,4 +1,4 @@
-"""`python -m recipes.fava`: the pipeline over the real client, against a scripted server; journal and way on."""
+"""`eirene synth fava --backend`: the pipeline over the real client, against a scripted server; journal and way on."""
 
 from __future__ import annotations
 
@@ -18,7 +18,6 @@ from eirene.core.findings.tags import parse_tagged
 from eirene.data.journal import Journal
 from eirene.testing.loopback import LoopbackServer
 from eirene.testing.script import HttpError, ScriptedReply, ScriptedRequest, TextReply
-from recipes.fava.__main__ import main
 from tests.cli.run import Result, Run, assert_error, write
 from tests.tiny_llama import make_llama
 
@@ -68,11 +67,6 @@ def _material(prompt: str) -> str:
 
 
 @pytest.fixture
-def run(capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch) -> Run:
-    return Run(capsys, monkeypatch, main)
-
-
-@pytest.fixture
 def corpus(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     monkeypatch.setenv("OPENAI_API_KEY", "none")
     monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))
@@ -82,7 +76,7 @@ def corpus(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 def make(run: Run, server: LoopbackServer, corpus: Path, *more: str) -> Result:
     out = corpus.with_name("rows.jsonl")
     return run(
-        corpus, "--backend", "openai:test", "--base-url", server.base_url, "--out", out,
+        "synth", "fava", corpus, "--backend", "openai:test", "--base-url", server.base_url, "--out", out,
         "--concurrency", "3", "--price", "1,2", *more,
     )  # fmt: skip
 
@@ -205,7 +199,7 @@ def test_a_local_model_is_asked_as_well(run: Run, corpus: Path, tmp_path: Path) 
     """`hf:` takes the same way; what a model of random weights says is refused, counted, and kept with its usage."""
     folder = make_llama(tmp_path / "llama", layers=1)
     out = tmp_path / "local.jsonl"
-    result = run(corpus, "--backend", f"hf:{folder}?device=cpu", "--out", out, "--limit", "1",
+    result = run("synth", "fava", corpus, "--backend", f"hf:{folder}?device=cpu", "--out", out, "--limit", "1",
                  "--tries", "1", "--references", "1", "--clean", "0")  # fmt: skip
     assert result.code == 1, result
     (dropped,) = lines(corpus, "local.jsonl.dropped")
@@ -244,11 +238,11 @@ def test_a_cost_limit_wants_a_price(run: Run, corpus: Path) -> None:
     """An unknown price is said before a call is made; so is a limit that is none."""
     out = corpus.with_name("rows.jsonl")
     with LoopbackServer(reply) as server:
-        asked = (corpus, "--backend", "openai:test", "--base-url", server.base_url, "--out", out)
+        asked = ("synth", "fava", corpus, "--backend", "openai:test", "--base-url", server.base_url, "--out", out)
         assert_error(run(*asked, "--max-cost", "1"), "--price")
-        assert_error(run(*asked[:1], "--out", out), "--backend")
-        assert_error(run(*asked[:1], "--backend", "embedded", "--out", out), "unknown backend 'embedded'")
-        assert_error(run(*asked[:1], "--backend", "openai:x", "--out", "-"), "name a file")
+        assert_error(run(*asked[:3], "--out", out), "--backend")
+        assert_error(run(*asked[:3], "--backend", "embedded", "--out", out), "unknown backend 'embedded'")
+        assert_error(run(*asked[:3], "--backend", "openai:x", "--out", "-"), "name a file")
         assert_error(run(*asked, "--max-tokens", "0"), "max-tokens must be more than 0")
         assert (server.calls, out.exists()) == (0, False)
 
@@ -256,9 +250,9 @@ def test_a_cost_limit_wants_a_price(run: Run, corpus: Path) -> None:
 def test_the_corpus_is_never_written_over(run: Run, corpus: Path) -> None:
     """--out may not be the corpus, nor stand among its files, not even with --force."""
     before, how = corpus.read_bytes(), ("--backend", "openai:test")
-    assert_error(run(corpus, *how, "--force", "--out", corpus), "another file for --out")
+    assert_error(run("synth", "fava", corpus, *how, "--force", "--out", corpus), "another file for --out")
     inside = corpus.with_name("rows.jsonl")
-    assert_error(run(corpus.parent, *how, "--out", inside), "outside of the corpus")
+    assert_error(run("synth", "fava", corpus.parent, *how, "--out", inside), "outside of the corpus")
     assert (corpus.read_bytes(), inside.exists()) == (before, False)
 
 
@@ -289,16 +283,13 @@ def test_files_beside_the_rows_that_are_of_something_else_stay(
     assert mine.read_text() == "mine"
 
 
-def test_a_row_that_was_changed_on_disk_is_named(
-    run: Run, corpus: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_row_that_was_changed_on_disk_is_named(run: Run, corpus: Path) -> None:
     """Its checksum stands in `meta`, where no reader of rows minds it."""
     out = corpus.with_name("rows.jsonl")
     with LoopbackServer(reply) as server:
         assert make(run, server, corpus, "--limit", "3").code == 0
         assert all(len(json.loads(line)["line_crc32"]) == 8 for line in out.read_text().splitlines())
-        name = json.loads(out.read_text().splitlines()[0])["id"]
-        assert Run(capsys, monkeypatch)("refine", out, "--id", name, "--json").code == 0
+        assert run("refine", out, "--id", json.loads(out.read_text().splitlines()[0])["id"], "--json").code == 0
         out.write_text(out.read_text().replace("harbour", "arbour").replace("Harbour", "Arbour"))
         said = "line 1: is no line of a journal: it does not fit its checksum"
         assert_error(make(run, server, corpus, "--limit", "3"), said)

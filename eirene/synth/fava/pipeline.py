@@ -25,9 +25,7 @@ from eirene.models.replies import Reply
 from eirene.models.reply_text import unwrapped
 from eirene.prompts import Message, load_prompt
 from eirene.prompts.fence import break_control_tokens, fence_word
-from eirene.text.matching import token_spans, tokens
-from eirene.text.unicode import mend_surrogates
-from recipes.fava.recipe import (
+from eirene.synth.fava.recipe import (
     FavaRecipe,
     Neighbours,
     PassagePlan,
@@ -36,6 +34,8 @@ from recipes.fava.recipe import (
     fault,
     row,
 )
+from eirene.text.matching import token_spans, tokens
+from eirene.text.unicode import mend_surrogates
 
 GENRE_PROMPT, REPLACED_PROMPT, ADDED_PROMPT = "synth_genre", "synth_error_replaced", "synth_error_added"
 _TEMPERATURE = 1.0

@@ -1,0 +1,26 @@
+"""FAVA's synthetic data (section 5.1): passages with errors of known kind and place, by a model."""
+
+from __future__ import annotations
+
+from eirene.synth.fava.pipeline import PassageOutcome, asynthesise
+from eirene.synth.fava.recipe import (
+    GENRES,
+    FavaRecipe,
+    FavaTotals,
+    PassagePlan,
+    neighbours_by,
+    passages_of,
+    plans,
+)
+
+__all__ = [
+    "GENRES",
+    "FavaRecipe",
+    "FavaTotals",
+    "PassageOutcome",
+    "PassagePlan",
+    "asynthesise",
+    "neighbours_by",
+    "passages_of",
+    "plans",
+]

@@ -1,1 +1,0 @@
-"""FAVA's synthetic data (section 5.1): passages with errors of known kind and place, by a model or by rule."""
