@@ -35,6 +35,7 @@ from recipes.train.run import (
     Step,
     TrainingRun,
     TrainingStoppedError,
+    check_keep,
     last_checkpoint,
     write_json,
 )
@@ -162,6 +163,7 @@ def train(trainer: Any, run: TrainingRun) -> dict[str, Any]:
         "tokens": tokens,
         "tokens_per_second": round(tokens / seconds, 1),
         "resumed_at_step": watch.first_step or None,
+        "kept_step": trainer.state.best_global_step if run.recipe.keep == "best" else None,
         "peak_memory_gib": round(torch.cuda.max_memory_allocated() / 2**30, 2) if on_gpu else None,
     }
 
@@ -182,6 +184,9 @@ def _arguments(run: TrainingRun, *, n_examples: int, has_dev: bool) -> dict[str,
     """What TRL's configurations are given; nothing is reported to anyone."""
     recipe, device = run.recipe, device_of(run)
     can_bf16 = device.startswith("cuda") and torch.cuda.is_bf16_supported()
+    check_keep(recipe, has_dev=has_dev)
+    saved = "epoch" if recipe.checkpoint_steps is None else "steps"
+    keeps_best = recipe.keep == "best"  # every checkpoint is then measured, and the best is loaded at the end
     return {
         "output_dir": str(run.folder / CHECKPOINTS),
         "num_train_epochs": recipe.epochs,
@@ -200,8 +205,12 @@ def _arguments(run: TrainingRun, *, n_examples: int, has_dev: bool) -> dict[str,
         "data_seed": run.seed % 2**32,
         "logging_steps": 1,
         "logging_nan_inf_filter": False,
-        "eval_strategy": "epoch" if has_dev else "no",
-        "save_strategy": "epoch" if recipe.checkpoint_steps is None else "steps",
+        "eval_strategy": "no" if not has_dev else saved if keeps_best else "epoch",
+        "eval_steps": recipe.checkpoint_steps,
+        "load_best_model_at_end": keeps_best,
+        "metric_for_best_model": "eval_loss" if keeps_best else None,
+        "greater_is_better": False if keeps_best else None,
+        "save_strategy": saved,
         "save_steps": recipe.checkpoint_steps or 500,
         "save_total_limit": 2,
         "report_to": "none",
@@ -293,15 +302,17 @@ def save(model: Any, tokenizer: PreTrainedTokenizerBase, folder: Path) -> None:
 @contextlib.contextmanager
 def quiet_trl() -> Iterator[None]:
     """Passes over what TRL, peft and the Trainer say of their own doings: old names, checkpoints a second apart."""
-    log = logging.getLogger("transformers.trainer_utils")
-    level = log.level
-    log.setLevel(logging.ERROR)
+    logs = [logging.getLogger(f"transformers.{name}") for name in ("trainer_utils", "trainer")]
+    levels = [log.level for log in logs]
+    for log in logs:  # the second names tied weights, which stand in a checkpoint once, as missing
+        log.setLevel(logging.ERROR)
     try:
         with warnings.catch_warnings(), quiet_peft():
             warnings.filterwarnings("ignore", message=r"`\w*gradient_checkpointing\w*` is deprecated")
             yield
     finally:
-        log.setLevel(level)
+        for log, level in zip(logs, levels, strict=True):
+            log.setLevel(level)
 
 
 class _TrainerWatch(TrainerCallback):

@@ -20,12 +20,14 @@ Layout = Literal["instruct", "chat"]
 PromptName = Literal["improve", "generic", "question", "given"]
 Dtype = Literal["float32", "bfloat16", "float16"]
 Precision = Literal["bf16", "fp32"]
+Keep = Literal["last", "best"]
 _KNOWN: Mapping[str, Any] = {
     "schedule": Schedule,
     "layout": Layout,
     "prompt": PromptName,
     "dtype": Dtype,
     "precision": Precision,
+    "keep": Keep,
 }
 _COUNTS = (
     "epochs", "max_steps", "batch_size", "max_tokens", "lora_rank", "lora_alpha", "micro_batch", "checkpoint_steps",
@@ -41,6 +43,8 @@ class TrainingRecipe:
     - `warmup`: steps, or where it is below 1 a share of all steps, over which the rate rises from 0.
     - `lora_alpha`: the adapter's scale over its rank; None is twice the rank.
     - `lora_targets`: comma-separated ends of the names of the layers that get an adapter, or all-linear.
+    - `keep`: the weights of the last step, or of the checkpoint with the lowest loss on the dev set (a refiner's
+      held-out pairs), whose figures then flatter: measure on other data.
     - `precision`: what is computed in; None is bf16 on GPUs that can, else fp32.
     """
 
@@ -67,6 +71,9 @@ class TrainingRecipe:
     dtype: Annotated[Dtype | None, Setting("Of a LoRA's frozen weights.", _MACHINE)] = None
     precision: Precision | None = None
     gradient_checkpointing: Annotated[bool, Setting("Less memory, more time.", _MACHINE)] = False
+    keep: Annotated[Keep, Setting("The last weights, or those of the best checkpoint on the dev set.", _RECIPE)] = (
+        "last"
+    )
     checkpoint_steps: Annotated[int | None, Setting("Steps between checkpoints (default: one an epoch).", _MACHINE)] = (
         None
     )

@@ -117,7 +117,7 @@ def _train(
     counts = {"dropped": dict(sorted(dropped.items())), "train": described(pairs), "held_out": described(held)}
     return finish_run(
         run, order, "A refiner for Eirene", {**facts, **counts}, prompt=asking.facts(),
-        figures={"held_out": measured(log, held), **curves, **figures},
+        figures={"held_out": measured(log, held, figures["kept_step"]), **curves, **figures},
     )  # fmt: skip
 
 
@@ -251,15 +251,19 @@ def described(pairs: Sequence[EncodedPair]) -> dict[str, Any]:
     return {"pairs": len(pairs), "questions": len({pair.key for pair in pairs}), "longer_preferred": longer}
 
 
-def measured(log: Sequence[Mapping[str, Any]], held: Sequence[EncodedPair]) -> dict[str, Any] | None:
-    """DPO's figures of the held-out pairs, None without any; before training, loss and margin are ln 2 and 0.
+def measured(
+    log: Sequence[Mapping[str, Any]], held: Sequence[EncodedPair], kept_step: int | None = None
+) -> dict[str, Any] | None:
+    """DPO's figures of the held-out pairs at the step whose weights are kept (None: the last), None without any pair;
+    before training, loss and margin are ln 2 and 0.
 
     `reward_accuracy`: how often the training raised the preferred reply more than the other, with a 95 % Wilson
     interval in which a prompt counts once.
     """
     if not held:
         return None
-    loss, margin, accuracy = (logged(log, f"eval_{key}")[-1] for key in ("loss", "rewards/margins", _ACCURACY))
+    found = [entry for entry in log if "eval_loss" in entry and kept_step in (None, entry["step"])]
+    loss, margin, accuracy = (logged(found, f"eval_{key}")[-1] for key in ("loss", "rewards/margins", _ACCURACY))
     low, high = wilson(accuracy, len({pair.key for pair in held}))
     return {
         "pairs": len(held),

@@ -116,10 +116,24 @@ def check_base(base: str) -> str:
     return os.path.abspath(spec.model) if Path(spec.model).is_dir() else spec.model
 
 
+def check_keep(recipe: TrainingRecipe, *, has_dev: bool) -> None:
+    """Raises `InputError` where the recipe keeps the best checkpoint and there is no dev set."""
+    if recipe.keep == "best" and not has_dev:
+        raise InputError(
+            "keep best chooses the checkpoint by the loss on a dev set, and there is none; give --dev FILE (a refiner: "
+            "held_out above 0), or keep last",
+            field="keep",
+        )
+
+
 def run_order(
     run: TrainingRun, data: RowSource, *, dev: RowSource | None = None, shape: Shape | None = None, **more: Any
 ) -> dict[str, Any]:
-    """What decides a run, as its folder keeps it: base, data and how they are read, settings, seed, and `more`."""
+    """What decides a run, as its folder keeps it: base, data and how they are read, settings, seed, and `more`.
+
+    Raises `InputError` where the best checkpoint is to be kept and there is nothing to tell it by.
+    """
+    check_keep(run.recipe, has_dev=dev is not None or vars(run.recipe).get("held_out", 0) > 0)
     order = {
         "base": run.base,
         "data_sha256": sha256(data),

@@ -73,6 +73,7 @@ def test_bad_flags_say_what_to_change(base: Path, train: Run, tmp_path: Path) ->
         (("--model", "/nowhere"), "there is no folder '/nowhere'"),
         (("--model", "hf:a/b+c"), "merge the two first"),
         (("--device", "cuda:77"), "device 'cuda:77' cannot be used"),
+        (("--held-out", "0", "--keep", "best"), "keep best chooses the checkpoint by the loss on a dev set, and there"),
         (("--max-tokens", "20"), "are longer than max_tokens = 20"),
     ]):  # fmt: skip
         result = train("refiner", data, "--model", base, "--out", tmp_path / str(n), *QUICK, *flags)

@@ -108,6 +108,45 @@ def test_the_loss_of_a_step_is_that_of_its_replies_and_tokens_are_those_that_wer
     assert card["figures"]["tokens"] == tokens
 
 
+def test_the_best_checkpoint_on_the_dev_set_is_kept(base: Path, tmp_path: Path) -> None:
+    """The dev set says other words, so that learning long makes it worse: what is saved has the lowest dev loss, by
+    torch's own count, and is not what the last step left. Without a dev set there is one clear error."""
+    import torch
+    from peft import PeftModel
+
+    from eirene.models.local.loading import load_base, load_tokenizer
+    from recipes.train.fit import quiet_trl
+
+    rows, dev = ([Exchange(f"question {n}", said) for n in range(4)] for said in ("is missing", "of a question"))
+    tokenizer = load_tokenizer(str(base))
+    common: dict[str, Any] = {"batch_size": 4, "epochs": 3, "learning_rate": 0.1, "keep": "best"}
+    virtual = PromptTuningRecipe(**{**common, "learning_rate": 2.0}, warmup=0, max_steps=3, checkpoint_steps=1)
+    for settings in (recipe(**common), recipe(**common, method="full"), virtual):
+        run = TrainingRun(str(base), tmp_path / f"{settings.method}", settings, seed=7, device="cpu")
+        order = run_order(run, ROWS, dev=ROWS)
+        done = train_replies(run, order, lambda: TrainingTask("A test", {"kind": "test"}, {}, rows, dev))
+        losses, every = done.card["figures"]["dev_loss"], settings.checkpoint_steps or 1
+        if settings.method == "full":
+            model: Any = load_base(str(run.folder), device="cpu", dtype=None)
+        else:
+            with quiet_trl():
+                model = PeftModel.from_pretrained(load_base(str(base), device="cpu", dtype=None), str(run.folder))
+        total, tokens = 0.0, 0
+        for example in (exchange.encoded(tokenizer) for exchange in dev):
+            reply = torch.tensor(example.ids[example.n_prompt :])
+            logits = model(input_ids=torch.tensor([example.ids])).logits[0, -len(reply) - 1 : -1]
+            total += torch.nn.functional.cross_entropy(logits, reply, reduction="sum").item()
+            tokens += len(reply)
+        assert min(losses) < losses[-1] - 0.005, losses
+        assert done.card["figures"]["kept_step"] == (losses.index(min(losses)) + 1) * every
+        assert math.isclose(total / tokens, min(losses), abs_tol=2e-3)
+    with pytest.raises(
+        InputError, match="keep best chooses the checkpoint by the loss on a dev set, and there is none"
+    ):
+        go(base, tmp_path / "none", recipe(**common))
+    assert not (tmp_path / "none").exists()
+
+
 def test_what_cannot_be_trained_is_one_clear_error(base: Path, tmp_path: Path) -> None:
     import torch
 
