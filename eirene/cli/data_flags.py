@@ -21,10 +21,9 @@ if TYPE_CHECKING:
     from eirene.retrieval.passages import Passage
 
 # Written out here because what reads needs NumPy and pydantic, which `--help` should not wait for; a test compares.
-FormatName = Literal["auto", "json", "jsonl", "csv", "tsv", "parquet", "arrow"]
+FormatName = Literal["auto", "json", "jsonl", "csv", "tsv", "parquet"]
 IN_HELP = (
-    "A file (.jsonl, .json, .csv, .tsv, .parquet, .arrow), a folder, hf-dataset:OWNER/NAME, or -"
-    " (docs/guides/datasets.md)."
+    "A file (.jsonl, .json, .csv, .tsv, .parquet), a folder, hf-dataset:OWNER/NAME, or - (docs/guides/datasets.md)."
 )
 
 _data_option = partial(typer.Option, rich_help_panel="The data")

@@ -1,4 +1,4 @@
-"""Parquet and Arrow files, and Hugging Face datasets, from the hub or saved folders, as row sources; in batches."""
+"""Parquet files, and Hugging Face datasets, from the hub or from folders, as row sources; read in batches."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Literal
+from typing import TYPE_CHECKING, Any
 
 from eirene.core.errors import InputError, message_line
 from eirene.core.extras import importing
@@ -24,68 +24,41 @@ BATCH_ROWS = 256
 _BUFFER_BYTES = 2**20
 
 
-class ArrowSource:
-    """The rows of a Parquet file, or of an Arrow file or stream (`.arrow`, `.feather`)."""
+class ParquetSource:
+    """The rows of a Parquet file."""
 
     is_table = True
 
-    def __init__(self, contents: Bytes, *, kind: Literal["parquet", "arrow"]) -> None:
+    def __init__(self, contents: Bytes) -> None:
         check_pyarrow()
         self.name = contents.name
         self._contents = contents
-        self._kind = kind
 
     def columns(self) -> tuple[str, ...]:
         """The names in the schema."""
-        with self._open() as (names, _, _):
-            return names
+        with self._open() as found:
+            return unique_names(found.schema_arrow.names, self.name)
 
     def rows(self, *, take: Sequence[int] | None = None, only: frozenset[str] | None = None) -> Iterator[Row]:
         """The rows; of the columns `only` those named are read. `where` counts rows from 1."""
-        with self._open() as (names, _, open_batches):
+        with self._open() as found:
+            names = unique_names(found.schema_arrow.names, self.name)
             wanted = None if only is None else [name for name in names if name in only]
-            yield from arrow_rows(open_batches(wanted), self.name, take=take)
+            batches = found.iter_batches(batch_size=BATCH_ROWS, columns=wanted, use_threads=False)
+            yield from arrow_rows(batches, self.name, take=take)
 
     def count(self) -> int:
-        """How many rows there are: a Parquet file says so itself."""
-        with self._open() as (_, known, open_batches):
-            return known if known is not None else sum(batch.num_rows for batch in open_batches(None))
+        """How many rows there are: the file says so itself."""
+        with self._open() as found:
+            return int(found.metadata.num_rows)
 
     @contextmanager
-    def _open(self) -> Iterator[tuple[tuple[str, ...], int | None, Any]]:
-        """The columns' names, the number of rows where the file tells it, and what gives batches of columns."""
+    def _open(self) -> Iterator[Any]:
+        import pyarrow.parquet as pq
+
         with read_errors(self.name), arrow_errors(self.name), self._contents.open() as file:
-            yield _parquet(file, self.name) if self._kind == "parquet" else _arrow(file, self.name)
-
-
-def _parquet(file: Any, name: str) -> tuple[tuple[str, ...], int, Any]:
-    import pyarrow.parquet as pq
-
-    # Buffered: without it a row group, however large, is read as a whole.
-    found = pq.ParquetFile(file, buffer_size=_BUFFER_BYTES, pre_buffer=False)
-    names = unique_names(found.schema_arrow.names, name)
-
-    def batches(wanted: list[str] | None) -> Iterator[pa.RecordBatch]:
-        yield from found.iter_batches(batch_size=BATCH_ROWS, columns=wanted, use_threads=False)
-
-    return names, found.metadata.num_rows, batches
-
-
-def _arrow(file: Any, name: str) -> tuple[tuple[str, ...], None, Any]:
-    import pyarrow as pa
-
-    start = file.read(6)
-    file.seek(0)
-    reader = pa.ipc.open_file(file) if start == b"ARROW1" else pa.ipc.open_stream(file)
-    names = unique_names(reader.schema.names, name)
-
-    def batches(wanted: list[str] | None) -> Iterator[pa.RecordBatch]:
-        whole = reader if start != b"ARROW1" else (reader.get_batch(n) for n in range(reader.num_record_batches))
-        for batch in whole:
-            found = batch if wanted is None else batch.select(wanted)
-            yield from (found.slice(at, BATCH_ROWS) for at in range(0, found.num_rows, BATCH_ROWS))
-
-    return names, None, batches
+            # Buffered: without it a row group, however large, is read as a whole.
+            yield pq.ParquetFile(file, buffer_size=_BUFFER_BYTES, pre_buffer=False)
 
 
 def arrow_rows(
@@ -237,7 +210,7 @@ def _failures(name: str) -> Iterator[None]:
             where=name,
         ) from None
     except (DatasetsError, OSError, ValueError, RuntimeError, httpx.HTTPError) as error:
-        raise InputError(f"cannot be loaded: {message_line(error)}", where=name) from None
+        raise InputError(f"cannot be loaded: {message_line(error.__cause__ or error)}", where=name) from None
 
 
 @contextmanager

@@ -10,7 +10,7 @@ from typing import Literal, get_args
 
 from eirene.core.errors import InputError
 from eirene.core.records import Item
-from eirene.data.arrow import PREFIX, ArrowSource, open_folder, open_hub
+from eirene.data.arrow import PREFIX, ParquetSource, open_folder, open_hub
 from eirene.data.columns import ColumnMap
 from eirene.data.dataset import Dataset, Selection, Shape
 from eirene.data.json_rows import STDIN
@@ -18,21 +18,21 @@ from eirene.data.published import Reader, reader_named, reader_of
 from eirene.data.source import Bytes, RowSource, Unzipped, bytes_of, read_errors
 from eirene.data.text_files import CsvSource, JsonSource
 
-Format = Literal["auto", "json", "jsonl", "csv", "tsv", "parquet", "arrow"]
+Format = Literal["auto", "json", "jsonl", "csv", "tsv", "parquet"]
 FORMATS: tuple[str, ...] = get_args(Format)
 
 _ENDINGS: dict[str, str] = {
     ".jsonl": "jsonl", ".ndjson": "jsonl", ".json": "json", ".csv": "csv", ".tsv": "tsv", ".tab": "tsv",
-    ".parquet": "parquet", ".pq": "parquet", ".arrow": "arrow", ".feather": "arrow",
+    ".parquet": "parquet", ".pq": "parquet",
 }  # fmt: skip
-_MAGIC = {b"PAR1": "parquet", b"ARRO": "arrow"}
+_PARQUET = b"PAR1"
 _GZIP = b"\x1f\x8b"
 
 
 def open_source(name: str, *, format: str = "auto") -> RowSource:
     """The rows that `name` stands for; nothing but what is needed to know them is read yet.
 
-    `name` is a file (`.jsonl`, `.json`, `.csv`, `.tsv`, each also with `.gz`, `.parquet`, `.arrow`; any other is JSON
+    `name` is a file (`.jsonl`, `.json`, `.csv`, `.tsv`, each also with `.gz`, `.parquet`; any other is JSON
     or told by its first bytes), `-` for standard input, a folder that `datasets` reads (of files, or one that
     `save_to_disk` wrote), or `hf-dataset:OWNER/NAME[:CONFIG][@SPLIT][#REVISION]`. `FOLDER@SPLIT` takes one split of a
     folder, `FILE.json@KEY` the rows that stand under a key of the one object in the file. `format` overrules the name.
@@ -97,10 +97,10 @@ def _open_file(name: str, *, format: str, key: str | None = None) -> RowSource:
         if start[:2] == _GZIP:
             contents = Unzipped(contents)
         elif kind is None:
-            kind = _MAGIC.get(start)
-    if kind in ("parquet", "arrow"):
+            kind = "parquet" if start == _PARQUET else None
+    if kind == "parquet":
         _no_key(name, key, kind)
-        return ArrowSource(contents, kind="parquet" if kind == "parquet" else "arrow")
+        return ParquetSource(contents)
     if kind in ("csv", "tsv"):
         _no_key(name, key, kind)
         return CsvSource(contents, separator="\t" if kind == "tsv" else None)

@@ -21,7 +21,7 @@ WORDS = 100
 """Words of a passage at most; it ends where a sentence does, as far as sentences are no longer than that."""
 
 _PLAIN = (".txt", ".md", ".text", ".rst")
-_ROWS = (".jsonl", ".ndjson", ".json", ".csv", ".tsv", ".parquet", ".pq", ".arrow", ".feather")
+_ROWS = (".jsonl", ".ndjson", ".json", ".csv", ".tsv", ".parquet", ".pq")
 _NUMBERED = re.compile(r"#\d+\Z")
 _IDS = ("id", "_id", "passage_id", "doc_id")
 

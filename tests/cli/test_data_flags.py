@@ -138,7 +138,7 @@ ERRORS: list[tuple[tuple[Any, ...], str]] = [
     ((TABLE, "--sample", "3,1,2"), "--sample wants a number of rows"),
     (("hf-dataset:a/b",), "hf-dataset:a/b: the hub cannot be reached"),
     (("hf-dataset:",), "is not in the form hf-dataset:OWNER/NAME[:CONFIG][@SPLIT][#REVISION]"),
-    ((EXAMPLES,), "has files of several formats: csv, jsonl; name one file"),
+    ((EXAMPLES,), "examples: cannot be loaded: "),
 ]
 
 
