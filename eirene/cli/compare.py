@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import math
 from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
@@ -22,7 +21,6 @@ if TYPE_CHECKING:
     from eirene.agent.state import Parts
     from eirene.core.records import Item
     from eirene.eval.detectors.judge import ErrorJudge
-    from eirene.eval.metrics.bootstrap import Array
 
 In = Annotated[str, typer.Argument(metavar="IN", help=IN_HELP)]
 Out = Annotated[str, typer.Option(metavar="DIR", help="The folder for rows, figures and report.")]
@@ -113,20 +111,12 @@ def _write(gathered: Gathered, items: Sequence[Item], folder: Path, *, title: st
     from eirene.views.comparison.tables import comparison_table
 
     summary = summarise(gathered.rows, gathered.judgements, judge=gathered.judge)
-    measures = [
-        ItemMeasure(measure.label, measure.advisory, *map(_numbers, sides))
-        for measure, *sides in errors_by_row(gathered.rows, gathered.judgements)
-    ]
+    measures = [ItemMeasure(*found) for found in errors_by_row(gathered.rows, gathered.judgements)]
     page = render_comparison_page(
         [row.record for row in gathered.rows], measures, summary, title=title, items={item.id: item for item in items}
     )
     write_results(folder, summary, {"table.md": comparison_table(summary), "report.html": page})
     return summary
-
-
-def _numbers(values: Array) -> list[float | None]:
-    """The values, None for NaN."""
-    return [None if math.isnan(value) else float(value) for value in values]
 
 
 def _write_blind(gathered: Gathered, items: Sequence[Item], folder: Path) -> None:

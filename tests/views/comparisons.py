@@ -73,10 +73,7 @@ def random_rows(rng: np.random.Generator) -> list[CompareRow]:
 
 def page_of(rows: Sequence[CompareRow], *, title: str = "Comparison on zoos.jsonl") -> str:
     """The page that `eirene compare` writes of the rows."""
-    measures = [
-        ItemMeasure(m.label, m.advisory, before.tolist(), after.tolist())
-        for m, before, after in errors_by_row(rows, {})
-    ]
+    measures = [ItemMeasure(*found) for found in errors_by_row(rows, {})]
     items = {row.id: Item.model_validate({**ITEM, "id": row.id}) for row in rows}
     return render_comparison_page([row.record for row in rows], measures, summary_of(rows), title=title, items=items)
 

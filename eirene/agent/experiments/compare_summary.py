@@ -5,7 +5,7 @@ Each figure of an answer is a `Measure`; the rows become a table with a column a
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import combinations
 from typing import Any, Literal, get_args
@@ -33,6 +33,7 @@ from eirene.eval.metrics.bootstrap import (
 Json = dict[str, Any]
 Side = Literal["before", "after"]
 Kind = Literal["share", "score", "penalty", "price"]
+Values = list[float | None]
 Judgements = Mapping[tuple[str, str], JudgedText]
 ERRORS = ("hallucination", "coverage")
 FEWEST_ITEMS = 6
@@ -143,11 +144,11 @@ def _table(rows: Sequence[CompareRow], measures: Sequence[Measure], side: Side) 
     return np.array(values, dtype=np.float64).reshape(len(rows), len(measures))
 
 
-def errors_by_row(rows: Sequence[CompareRow], judgements: Judgements) -> list[tuple[Measure, Array, Array]]:
-    """Each measure of an error with every row's value before and after; NaN where a row was not scored."""
-    measures = [*detector_measures(rows), *(judge_measures(judgements)[1:] if judgements else ())]
-    before, after = (_table(rows, measures, side) for side in get_args(Side))
-    return [(measure, before[:, i], after[:, i]) for i, measure in enumerate(measures)]
+def errors_by_row(rows: Sequence[CompareRow], judgements: Judgements) -> Iterator[tuple[str, bool, Values, Values]]:
+    """Each error's label, whether it is advisory, and every row's value before and after; None where it has none."""
+    for measure in (*detector_measures(rows), *(judge_measures(judgements)[1:] if judgements else ())):
+        before, after = ([measure.read(row, side) for row in rows] for side in get_args(Side))
+        yield measure.label, measure.advisory, before, after
 
 
 def summarise(

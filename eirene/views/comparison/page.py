@@ -88,7 +88,7 @@ def _cell(place: int | None, records: Sequence[Record], measures: Sequence[ItemM
 
 
 def _rounded(value: float | None) -> float | None:
-    return None if value is None else round(value, 4)
+    return None if value is None else round(float(value), 4)
 
 
 def _details(record: Record) -> list[Any]:
