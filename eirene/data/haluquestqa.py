@@ -201,7 +201,7 @@ def _tagged(data: Mapping[str, Any], where: str) -> Fields:
         raise InputError(f"is no row of HaluQuestQA; keys: {', '.join(data)}", field=error.field, where=where) from None
     ours = split_sentences(found.answer)
     notes = [
-        {"sentence": _overlapping(ours, s.start, s.start + len(s.text)), "reason": reason}
+        {"sentence": overlapping(ours, s.start, s.start + len(s.text)), "reason": reason}
         for s, reason in zip(found.sentences, found.reasons, strict=True)
         if reason is not None
     ]
@@ -253,7 +253,7 @@ def _notes(data: Mapping[str, Any], which: int, answer: str, where: str) -> list
     for span, reason in remarks(data, "incomplete_ans", which, where):
         place = find_span(answer, span)
         numbers = [s.n for s in sentences] if names_whole(span) else []
-        numbers = [_overlapping(sentences, *place)] if place is not None else numbers
+        numbers = [overlapping(sentences, *place)] if place is not None else numbers
         notes += [{"sentence": n, "reason": reason} for n in numbers if reason]
     return notes
 
@@ -285,6 +285,6 @@ def find_span(answer: str, text: str, *, at: int = 0) -> tuple[int, int] | None:
     return found.span() if found else None
 
 
-def _overlapping(sentences: tuple[Sentence, ...], start: int, end: int) -> int:
+def overlapping(sentences: tuple[Sentence, ...], start: int, end: int) -> int:
     """The number of the sentence that shares the most characters with a stretch of the answer (of equals the first)."""
     return max(sentences, key=lambda s: min(s.end, end) - max(s.start, start)).n

@@ -28,9 +28,11 @@ from eirene.agent.state import Parts
 from eirene.core.errors import InputError, MissingExtraError
 from eirene.core.records import Item
 from eirene.core.scores import Scores, Unscored, number
+from eirene.core.signature import digest
 from eirene.core.usage import Meter
 from eirene.data import open_source
 from eirene.data.dataset import sampled
+from eirene.data.haluquestqa import overlapping
 from eirene.data.output import make_folder, write_text
 from eirene.eval.base import NO_COVERAGE, Case, Detector, Need, case_of
 from eirene.eval.datasets import Labelled, read_labelled
@@ -44,6 +46,7 @@ from eirene.eval.metrics.feedback import feedback_report
 from eirene.eval.metrics.findings import findings_report
 from eirene.eval.registry import DETECTORS, build_detector
 from eirene.eval.resources import Resources
+from eirene.text.sentences import split_sentences
 
 Json = dict[str, Any]
 T = TypeVar("T")
@@ -233,9 +236,10 @@ async def _compare(_: Json, block: Json, place: str, run: PaperRun) -> Json:
 
 
 def _item(case: FeedbackCase) -> Item:
-    """The case with its annotators' reasons as notes."""
-    tagged = zip(case.sentences, case.tags or (), case.reasons, strict=False)
-    notes = [{"sentence": s.n, "reason": why or "incomplete"} for s, tag, why in tagged if tag == "Incomplete"]
+    """The case with its annotators' reasons as notes on the sentences that we cut, which are others than theirs."""
+    tagged, ours = zip(case.sentences, case.tags or (), case.reasons, strict=False), split_sentences(case.item.answer)
+    told = [(overlapping(ours, s.start, s.end), why) for s, tag, why in tagged if tag == "Incomplete"]
+    notes = [{"sentence": n, "reason": why or "incomplete"} for n, why in told]
     return Item.model_validate({**case.item.model_dump(), "feedback": notes or None})
 
 
@@ -260,18 +264,19 @@ async def _answers(_: Json, block: Json, place: str, run: PaperRun) -> Json:
     """The model's own answers to the questions, judged, and held against further ones."""
     questions = dict.fromkeys(case.item.question for case in read_feedback_cases(open_source(place)))
     source = SampleSource(run.resources.chat(run.model, field="model"), count=1 + run.resources.samples, seed=run.seed)
-    kept = run.out / "answers.json"
+    kept = run.out / f"answers-{digest([source.version, run.base_url, run.seed])[:12]}.json"
     texts: dict[str, list[str]] = json.loads(kept.read_text("utf-8")) if kept.is_file() else {}
     for question in (asked := run.drawn(list(questions))):
         if question not in texts:
             found = await source.get(case_of(Item(question=question, answer="?")), meter=Meter())
-            texts[question] = [] if isinstance(found, Unscored) else list(found)
-            write_text(str(kept), json.dumps(texts, ensure_ascii=False), force=True)
-    said = [(question, texts[question]) for question in asked if texts[question]]
+            if not isinstance(found, Unscored):
+                texts[question] = list(found)
+                write_text(str(kept), json.dumps(texts, ensure_ascii=False), force=True)
+    said = [(question, texts[question]) for question in asked if question in texts]
     items = [Item(question=question, answer=first, meta={"samples": rest}) for question, (first, *rest) in said]
     built = (_Errors(ErrorJudge(run.resources.judge)), build_detector("selfcheck-prompt", run.resources))
     scored = await _scored([Labelled(item, item.question) for item in items], built, run)
-    report: Json = {"read": len(items)}
+    report: Json = {"read": len(asked)}
     for name, scores in scored.data.scores.items():
         why = next((s.hallucination.unscored for s in scores if isinstance(s.hallucination, Unscored)), "no answer")
         report[name] = {

@@ -148,6 +148,8 @@ def _errors_tagged(reply: str, answer: str) -> list[_Error] | Unscored:
         return Unscored(unscored=read.no_copy)
     if read.unplaced:
         return Unscored(unscored=f"{read.unplaced} tagged errors have words that the answer does not have")
+    if read.stray and not read.findings:
+        return Unscored(unscored=f"{read.stray} tags of the reply have no other half, and no error could be read")
     return [_Error(finding.start, finding.end, math.inf) for finding in read.findings]
 
 

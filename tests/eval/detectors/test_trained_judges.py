@@ -142,6 +142,7 @@ TAGGED = f"{TRUE} It cost <entity><mark>40 million</mark><delete>50 million</del
         ("fava", TAGGED, [0, 1]),
         ("fava", f"<contradictory>{TRUE}</contradictory> {FALSE}", [1, 0]),
         ("fava", "The text has no errors.", "another text"),
+        ("fava", f"{TRUE} <contradictory>{FALSE}", "1 tags of the reply have no other half"),
         ("fava", f"{TRUE} {FALSE} <invented>A troll lives there.</invented>", "words that the answer does not have"),
     ],
 )
