@@ -168,3 +168,12 @@ def test_a_figure_is_looked_up_or_its_reason(report: Any, path: str, found: Any)
 def test_bad_input_is_one_line(arguments: tuple[str, ...], said: str, run: Run, tmp_path: Path) -> None:
     """What came, what was wanted, what to change."""
     assert_error(run("papers", *(str(tmp_path) if part == "{}" else part for part in arguments)), said)
+
+
+def test_another_sets_rows_under_the_name_of_a_file_are_refused(run: Run, tmp_path: Path) -> None:
+    marked = Path("examples/marked.jsonl").read_text(encoding="utf-8")
+    for name in ("npov_given.jsonl", "knowledge_qa.jsonl"):
+        (tmp_path / name).write_text(marked, encoding="utf-8")
+    out = ("--data", str(tmp_path), "--out", str(tmp_path / "out"))
+    assert_error(run("papers", "npov-1", *out), "without the arguments of sides")
+    assert_error(run("papers", "chainpoll-9", "--model", "openai:m", *out), "is no row of")

@@ -180,7 +180,7 @@ async def _feedback(_: Json, block: Json, place: str, run: PaperRun) -> Json:
 
 
 async def _critic(_: Json, block: Json, place: str, run: PaperRun) -> Json:
-    read = read_annotated(place)
+    read = read_annotated(place, reader=papers()["data"][block["data"]].get("reader"))
     cases = run.drawn([case for case in read.cases if block["use"]["only"] in case.item.id])
     made = await arun_critic(
         cases, run.parts, settings=run.settings(critic="hallucination"), journal=run.out / "rows.jsonl",
@@ -189,8 +189,11 @@ async def _critic(_: Json, block: Json, place: str, run: PaperRun) -> Json:
     return {"read": len(cases), **findings_report(found_by(cases, made), read.taxonomy)}
 
 
-async def _detectors(table: Json, _: Json, place: str, run: PaperRun) -> Json:
-    cases = run.drawn(read_labelled(place).cases)
+async def _detectors(table: Json, block: Json, place: str, run: PaperRun) -> Json:
+    known = papers()["data"][block["data"]]
+    cases = run.drawn(read_labelled(place, reader=known.get("reader")).cases)
+    if known.get("sides") and not all(case.item.perspectives for case in cases):
+        raise InputError(f"holds answers without the arguments of sides; wanted: {known['about']}", where=place)
     built, lacking = _built(table["detectors"], run.resources)
     found = await _scored(cases, built, run)
     report: Json = {"read": len(cases), "polls": {"unread": _unread(found)}}
