@@ -102,7 +102,7 @@ def test_what_cannot_be_used_is_one_line_and_no_call(run: Run, tmp_path: Path) -
     text.write_text("no database, but a text of some length " * 20, encoding="utf-8")
     with LoopbackServer(script) as server:
         command = ["batch", data, "--out", tmp_path / "o.jsonl", "--backend", "openai:m", "--base-url", server.base_url]
-        assert_error(run(*command, "--cache", text), "cannot be used as a call cache")
+        assert_error(run(*command, "--cache", text), "is another program's, or is damaged; name another file")
         assert_error(run(*command, "--cache", f"{tmp_path / 'c'},huge"), "500MB")
         assert_error(run(*command, "--import-replies", text), "--cache FILE")
         assert_error(run(*command, "--price", text.rename(tmp_path / "notes.toml")), "is not TOML")

@@ -180,7 +180,7 @@ def test_a_name_of_another_form_is_refused(subtests: pytest.Subtests) -> None:
 
 
 def test_a_folder_that_holds_no_classifier_is_one_clear_error(tmp_path: Path) -> None:
-    with pytest.raises(InputError, match="cannot be loaded"):
+    with pytest.raises(InputError, match="holds no model"):
         load_nli(f"hf:{tmp_path}")
 
 
