@@ -56,7 +56,8 @@ def papers(
             typer.echo(listing())
             return
         if data is None or not Path(data).is_dir():
-            raise InputError(f"a table is measured on the published data: give --data DIR, got {data!r}", field="data")
+            came = "" if data is None else f": {data} is not a folder"
+            raise InputError(f"a table is measured on published data: give --data DIR{came}", field="data")
         size, _, seed = (sample or "0").partition(",")
         if not (size.isdecimal() and (seed or "0").isdecimal()):
             raise InputError(f"sample wants rows, such as 100, or 100,7 with a seed, got {sample!r}", field="sample")

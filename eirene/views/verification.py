@@ -231,13 +231,14 @@ def render_verification(found: Verification) -> RenderableType:
     """The outcome in words, a table of the sentences, and one of the quotations if there are any."""
     shown = shown_verification(found)
     sentences = _rows(shown.claims, [claim.risk for claim in found.claims])
-    legend = Text("The figure is the risk that people would mark the sentence.", style="dim")
-    parts = [*section("Outcome", *map(Text, shown.outcome)), *section("Sentences", sentences, legend)]
+    legend = [Text("The figure is the risk that people would mark the sentence.", style="dim")] if found.checked else []
+    parts = [*section("Outcome", *map(Text, shown.outcome)), *section("Sentences", sentences, *legend)]
     if shown.quotations:
         parts += section("Quotations", _rows(shown.quotations))
     if shown.unsaid:
         parts += section("Perhaps left out of the answer", *_unsaid(shown.unsaid))
-    parts.append(Text(CAUTION[found.unit], style="dim"))
+    if found.checked:
+        parts.append(Text(CAUTION[found.unit], style="dim"))
     return Group(*parts)
 
 
