@@ -210,12 +210,7 @@ def _failures(name: str) -> Iterator[None]:
             where=name,
         ) from None
     except (DatasetsError, OSError, ValueError, RuntimeError, httpx.HTTPError) as error:
-        said = (
-            "is a directory whose files are no data set; name a file in it"
-            if Path(name).is_dir()
-            else "cannot be loaded"
-        )
-        raise InputError(f"{said}: {message_line(error.__cause__ or error)}", where=name) from None
+        raise InputError(f"cannot be loaded: {message_line(error.__cause__ or error)}", where=name) from None
 
 
 @contextmanager

@@ -80,7 +80,7 @@ def test_two_rows_with_one_id_are_an_error(run: Run, tmp_path: Path) -> None:
     assert_error(run("refine", path), "line 2: the id 'zoo' is taken by")
 
 
-@each("path, said", [("missing.json", "no such file"), (".", "is a directory"), ("/proc/self/mem", "")])
+@each("path, said", [("missing.json", "no such file"), (".", "cannot be loaded"), ("/proc/self/mem", "")])
 def test_a_file_that_cannot_be_read_is_an_error(path: str, said: str, run: Run) -> None:
     assert_error(run("refine", path), f"{path}: {said}")
 
