@@ -15,13 +15,14 @@ from eirene.agent.state import Json, Parts, State, best_text, item_of
 from eirene.core.critique import CriticKind
 from eirene.core.errors import TooLongError
 from eirene.core.grounding import whole_evidence
-from eirene.core.records import Item, found_ids
+from eirene.core.records import UNASKED, Item, found_ids
 from eirene.core.signature import derive_seed
 from eirene.core.verification import NumberedEvidence, UnsaidSentence
 from eirene.feedback_model.base import FeedbackRequest
 from eirene.text.sentences import Sentence, split_sentences
 from eirene.verification.context import ContextReader
 from eirene.verification.framed import ContextPiece
+from eirene.verification.judging import judge_of
 from eirene.verification.verify import verify_item
 
 T = TypeVar("T")
@@ -36,15 +37,16 @@ def evidence_for(item: Item, text: str, parts: Parts, count: int) -> NumberedEvi
         return None
     if parts.verifier is None:
         return whole_evidence(item)
-    found = bearing_evidence(item, text, ContextReader(parts.verifier, item.context), count)
+    judge = judge_of(tuple(item.context), parts.verifier, question=item.query)  # the critic's: passages are read once
+    found = bearing_evidence(item, text, judge.reader, count)
     return found.model_copy(update={"unsaid": unsaid_of(item, text, parts)})
 
 
 def unsaid_of(item: Item, text: str, parts: Parts) -> tuple[UnsaidSentence, ...]:
     """What `text` seems to leave out of the item's passages, as `verify` names it; nothing where no verifier reads."""
-    if parts.verifier is None or not item.context or item.perspectives or not text.strip():
+    if parts.verifier is None or not item.context or item.perspectives or not text.strip() or item.question == UNASKED:
         return ()
-    found = verify_item(item, text)
+    found = verify_item(item, text, verifier=parts.verifier)
     return () if found is None else found.unsaid
 
 

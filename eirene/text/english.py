@@ -76,9 +76,9 @@ class Decapitalizer:
         if lower in _NAMES_LIKE_WORDS:
             return False
         forms = {lower, stem}
-        return bool(forms & _LOWER or _LOWER_ENDING.search(stem) or forms & self.words_in())
+        return bool(forms & _LOWER or _LOWER_ENDING.search(stem) or forms & self._small_words())
 
-    def words_in(self) -> frozenset[str]:
+    def _small_words(self) -> frozenset[str]:
         if self._seen is None:
             self._seen = frozenset(w for text in self._texts for w in _WORD.findall(text) if w[0].islower())
         return self._seen

@@ -150,13 +150,15 @@ def _claim(sentence: Sentence, judged: JudgedSentence, ids: Sequence[str | None]
     )
 
 
-def verify_item(item: Item, answer: str) -> Verification | None:
+def verify_item(item: Item, answer: str, *, verifier: ReadsPairs | None = None) -> Verification | None:
     """`verify` of a text against what a run of the item scores it against; None where the item gives nothing.
 
     Raises `InputError` for a blank answer.
     """
     if item.perspectives:
-        return _verified_by_sides(answer, item.perspectives, None)
+        return _verified_by_sides(answer, item.perspectives, verifier)
+    if not item.context:
+        return None
     ids = found_ids(item) or None
     question = "" if item.question == UNASKED else item.query
-    return verify(answer, item.context, question=question, passage_ids=ids) if item.context else None
+    return verify(answer, item.context, question=question, passage_ids=ids, verifier=verifier)

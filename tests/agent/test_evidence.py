@@ -65,12 +65,14 @@ async def test_nothing_is_looked_up_without_passages_or_a_model_that_reads_them(
     assert evidence_for(ITEM.model_copy(update={"context": context}), "It is Oslo.", parts, 2) is None
 
 
-async def test_the_first_request_of_a_run_is_known_beforehand() -> None:
-    """Batch files ask what the run will ask."""
+async def test_the_first_request_of_a_run_is_known_beforehand(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Batch files ask what the run will ask. The run's own verifier reads, and no other."""
     parts = dataclasses.replace(scripted_parts(samples=[*FAULT], rewrites=["It is Oslo."]), verifier=shipped_verifier())
     settings = eirene.Settings(samples=3, stop="none", max_rounds=1, evidence=2)
-    wanted = await asyncio.to_thread(first_request, "completeness", ITEM, parts, settings)
-    await eirene.Loop(parts, settings).arun(ITEM)
+    with monkeypatch.context() as patched:
+        patched.delattr("eirene.verification.verify.shipped_verifier")
+        wanted = await asyncio.to_thread(first_request, "completeness", ITEM, parts, settings)
+        await eirene.Loop(parts, settings).arun(ITEM)
     assert isinstance(parts.feedback_model, ScriptedFeedback)
     assert parts.feedback_model.requests == [wanted]
     assert wanted.evidence is not None

@@ -25,7 +25,7 @@ from eirene.models.structured import ReplyForm, json_object, object_schema
 from eirene.prompts import SHIPPED, Message, PromptSet
 from eirene.prompts.history import HISTORY_PROMPT
 from eirene.text.refusals import is_refusal
-from eirene.verification.judging import FAULTED, SentenceJudge, version_of
+from eirene.verification.judging import FAULTED, judge_of, version_of
 
 if TYPE_CHECKING:
     from eirene.models.encoder.runtime import ReadsTokens
@@ -103,7 +103,8 @@ class FactScore:
 
 def _read_by(verifier: Verifier, case: Case, claims: Sequence[str]) -> list[bool | None]:
     are_sides = case.given.source == "perspectives"
-    judge = SentenceJudge(case.given.arguments, verifier, question="" if are_sides else case.query, are_sides=are_sides)
+    question = "" if are_sides else case.query
+    judge = judge_of(tuple(case.given.arguments), verifier, question=question, are_sides=are_sides)
     found = judge.judge(" ".join(claims), claims)
     return [None if own.risk is None else own.risk <= FAULTED for own in found]
 

@@ -7,7 +7,7 @@ from dataclasses import astuple
 
 from eirene.core.records import Item
 from eirene.core.signature import digest
-from eirene.views.comparison.page import given_texts
+from eirene.views.comparison.page import texts_by_group
 from eirene.views.page import compact, page, script_safe
 from eirene.views.record import shown_conversation
 
@@ -17,7 +17,7 @@ def render_blind_page(pairs: Iterable[tuple[str, Item, str, str]]) -> str:
     lines = []
     for name, item, a, b in pairs:
         before = shown_conversation(item.history)
-        lines.append([name, item.question, None if before is None else astuple(before), given_texts(item), a, b])
+        lines.append([name, item.question, None if before is None else astuple(before), texts_by_group(item), a, b])
     return page(
         "comparison/blind.html.j2",
         styles=("page.css", "comparison/page.css", "comparison/blind.css"),

@@ -47,7 +47,7 @@ def render_comparison_page(
         cells = [_cell(by_mode.get(mode), records, measures) for mode in modes]
         index.append((name, records[first].question, seed, cells))
         shown = [None if mode not in by_mode else _details(records[by_mode[mode]]) for mode in modes]
-        given = given_texts(None if items is None else items.get(name))
+        given = texts_by_group(None if items is None else items.get(name))
         details.append(compact([records[first].original, given, shown]))
     return page(
         "comparison/page.html.j2",
@@ -105,7 +105,7 @@ def _details(record: Record) -> list[Any]:
     return [error or record.why, view.summary, [astuple(line) for line in view.diff], found, undone, cost(record.usage)]
 
 
-def given_texts(item: Item | None) -> list[tuple[str, list[str]]]:
+def texts_by_group(item: Item | None) -> list[tuple[str, list[str]]]:
     """The texts that an answer is compared with, under the names of their groups."""
     if item is None:
         return []
