@@ -8,7 +8,7 @@ operating point is the one with the fewest true errors left after critic and ref
 under `HARM`.
 
 QA_DIR holds QA-Feedback's `feedback.jsonl`: the function for passages is fitted on one half of its questions, with the
-shipped encoder; its threshold is set by hand (START). `loop_qa_feedback.py` measures on the other half.
+shipped encoder; its threshold is set by hand (START).
 """
 
 from __future__ import annotations

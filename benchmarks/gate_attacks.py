@@ -29,8 +29,6 @@ from gate.wordings import DEV
 from rich.console import Console
 from rich.table import Table
 
-BEFORE = Path(__file__).parent / "results" / "gate_before.json"
-"""The same on the gate as it was when it compared two answers by their worst sentences."""
 console = Console(width=220)
 
 
@@ -53,8 +51,7 @@ def main() -> None:
     if args.json:
         args.json.write_text(json.dumps(report, indent=1) + "\n", encoding="utf-8")
     if args.markdown:
-        before = json.loads(BEFORE.read_text("utf-8")) if BEFORE.exists() else None
-        args.markdown.write_text(page(report, before), encoding="utf-8")
+        args.markdown.write_text(page(report), encoding="utf-8")
 
 
 def parse_arguments() -> argparse.Namespace:

@@ -1,18 +1,15 @@
 """The whole loop on answers whose errors are known by construction: what it mends, what it breaks, in each mode.
 
     python benchmarks/loop_mixed.py DATA [--modes fine-grained,generic,improve] [--verifier off] [--out DIR]
-    python benchmarks/loop_mixed.py DATA --curves OUT.csv
 
-DATA holds `npov_perspectrum`. The first form runs the loop at the shipped operating point on every row of
-`mixed_dev.jsonl`; records are kept in DIR, where one is named, and the command goes on from there. `--curves` varies
-one threshold at a time, critic and refiner alone. The operating point is chosen by `fit_critic.py`, on training claims.
+DATA holds `npov_perspectrum`: the loop runs at the shipped operating point on every row of `mixed_dev.jsonl`; records
+are kept in DIR, where one is named, and the command goes on from there. `fit_critic.py` chooses the operating point.
 Intervals: 95 %, bootstrap over claims; differences between modes are paired, over the answers that have an error.
 """
 
 from __future__ import annotations
 
 import asyncio
-import csv
 import tempfile
 from collections import Counter
 from collections.abc import Sequence
@@ -22,32 +19,24 @@ from pathlib import Path
 from typing import Any
 
 from harness import Journal, arguments, mean, show, shown, write_json
-from loop_parts import Outcomes, item_of, prepare, read_rows
+from loop_parts import item_of, read_rows
 from loop_truth import MEASURES, Outcome, Row, figure, measure, rate
 
 from eirene.agent.backends import resolve_backend
 from eirene.agent.loop import Loop
 from eirene.agent.settings import Settings
-from eirene.feedback_model.embedded.evidence import load_critic
-from eirene.models.encoder import load_encoder
-
-CURVE = [0.02, 0.05, 0.1, 0.15, 0.2, 0.25, 0.3, 0.35, 0.4, 0.45, 0.5, 0.55, 0.6, 0.65, 0.7, 0.75, 0.8, 0.85, 0.9, 0.95]
 
 
 def main() -> None:
-    """Runs the loop, or varies a threshold."""
+    """Runs the loop in each mode and prints."""
     parser = arguments(__doc__)
     parser.add_argument("--modes", default="fine-grained")
     parser.add_argument("--verifier", choices=("on", "off"), default="on", help="in the gate's check")
     parser.add_argument("--limit", type=int)
     parser.add_argument("--seed", type=int, default=0)
     parser.add_argument("--out", type=Path)
-    parser.add_argument("--curves", type=Path)
     args = parser.parse_args()
     rows = read_rows(args.data / "npov_perspectrum/mixed_dev.jsonl")[: args.limit]
-    if args.curves:
-        write_curves(args.curves, rows)
-        return
     parts = resolve_backend("embedded")
     parts = parts if args.verifier == "on" else replace(parts, verifier=None)
     outcomes, report = {}, {}
@@ -108,18 +97,6 @@ def differences(outcomes: dict[str, list[Outcome]]) -> dict[str, Any]:
         found[f"{a} minus {b}"] = less.to_json()
         print(f"{a} minus {b}: {shown(less)} errors left an answer")
     return found
-
-
-def write_curves(out: Path, rows: Sequence[Row]) -> None:
-    """One line a threshold, one threshold varied at a time."""
-    critic, outcomes = load_critic(), Outcomes(prepare(rows, load_encoder()))
-    with out.open("w", newline="", encoding="utf-8") as file:
-        writer = csv.DictWriter(file, ["varied", "threshold", *MEASURES])
-        writer.writeheader()
-        for name in ("missing", "unsupported"):
-            for threshold in CURVE:
-                found = outcomes.under(replace(critic, point=replace(critic.point, **{name: threshold})))
-                writer.writerow({"varied": name, "threshold": threshold, **{m: rate(found, m) for m in MEASURES}})
 
 
 if __name__ == "__main__":

@@ -4,21 +4,21 @@
     python benchmarks/results.py DATA --rows DIR    # keeps the rows: the same command goes on from there
 
 DATA holds the sets in folders by name, as SETS says. The tables of the page are written anew; what follows from them
-stands in docs/results.md. The whole tables (every pair, all floors) are written into DIR, a folder a set. Areas
-are of all answers; thresholds for F1 are chosen on 30 % of the clusters, drawn by seed 0. Detectors on a model of this
-machine are `eirene evaluate detectors SET --local-model hf:DIR`.
+stands in docs/results.md. Areas are of all answers; thresholds for F1 are chosen on 30 % of the clusters, drawn by
+seed 0. Detectors on a model of this machine are `eirene evaluate detectors SET --local-model hf:DIR`.
 """
 
 from __future__ import annotations
 
 import asyncio
+import re
 import tempfile
+from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 from harness import arguments, write_json, write_page
-from results_page import tables
 
 from eirene.agent.experiments.detectors import EvaluateOptions, aevaluate_detectors, summarise
 from eirene.eval.base import MODEL_NEEDS
@@ -89,10 +89,13 @@ def measured(chosen: Set, data: Path, rows: Path) -> dict[str, Any]:
     n = len(found.cases)
     about = {"name": chosen.file, "form": found.form, "drawn": n, "of": n, "left_out": dict(found.left_out)}
     plan = EvaluationPlan(draws=DRAWS, seed=SEED)
-    summary = {"data": about, "dev": None, **summarise(evaluated, plan)}
-    write_json(folder / "summary.json", summary)
-    (folder / "table.md").write_text(evaluation_table(summary), "utf-8")
-    return {**summary, "title": chosen.title, "about": chosen.about}
+    return {"data": about, "dev": None, **summarise(evaluated, plan), "title": chosen.title, "about": chosen.about}
+
+
+def tables(summaries: Sequence[dict[str, Any]]) -> str:
+    """A part of the page for each set: what it is, and its tables."""
+    whole = ((s, evaluation_table(s).partition("\n")[2]) for s in summaries)
+    return "\n".join(f"## {s['title']}\n\n{s['about']}\n" + re.sub("(?m)^##", "###", text) for s, text in whole)
 
 
 def main() -> None:

@@ -1,11 +1,10 @@
-"""The page of the results: families beside what they were before, kinds, and what is to be taken."""
+"""The page of the results: families, kinds, and what is to be taken."""
 
 from __future__ import annotations
 
 from typing import Any
 
-from gate.attack import FAMILIES
-from gate.report import above, cell, family_rows, kind_rows, markdown_table, rightful_rows
+from gate.report import above, family_rows, kind_rows, markdown_table, rightful_rows
 
 Json = dict[str, Any]
 SETTINGS = """- *alone*: the attack on the original; *gain*: what the answer lacks is added, as a good refiner would
@@ -16,8 +15,8 @@ SETTINGS = """- *alone*: the attack on the original; *gain*: what the answer lac
   `when_gain_unmeasured` set to `accept`, so that the checks alone are measured; *default*: with the default settings"""
 
 
-def page(report: Json, before: Json | None = None) -> str:
-    """The page in Markdown. `before`: a report of the same kinds on the gate as it was before it judged edits."""
+def page(report: Json) -> str:
+    """The page in Markdown."""
     settings = report["settings"]
     n = sum(report["all"]["survives"][s]["n"] for s in settings)
     head = (
@@ -37,24 +36,9 @@ def page(report: Json, before: Json | None = None) -> str:
         "it may be undone at no cost to the reader."
     )
     parts = {
-        "Families": markdown_table(["family", "survives at most", *settings], families(report, before)),
+        "Families": markdown_table(["family", "survives at most", *settings], family_rows(report)),
         "Kinds": kinds,
         "Above what is wanted": over,
         "Rightful rewrites": f"{told}\n\n{right}",
     }
     return head + "".join(f"\n\n## {title}\n\n{text}" for title, text in parts.items()) + "\n"
-
-
-def families(report: Json, before: Json | None) -> list[list[str]]:
-    """The families' lines, each with the one of the gate as it was."""
-    lines = family_rows(report)
-    if before is None:
-        return lines
-    known = before["families"]
-    then = [known[family]["survives"] for family in FAMILIES]
-    then += [before["all"]["survives"], before["all"]["gain_kept"]]
-    told = []
-    for line, figures in zip(lines, then, strict=True):
-        cells = [cell(figures[s], interval=True) if s in figures else "-" for s in report["settings"]]
-        told += [line, [f"{line[0]}, before", "", *cells]]
-    return told

@@ -1,4 +1,4 @@
-"""The tables of the real-model benchmark, from a FOLDER of `compare`, `peers` and `critics`; and texts for readers.
+"""The tables of the real-model benchmark, from a FOLDER of `compare` and `peers`; and texts for readers.
 
     python -m benchmarks.real_model.page FOLDER [--markdown benchmarks/results/real_model.md] [--title WORDS]
     python -m benchmarks.real_model.page FOLDER --dump FILE [--arms fine-grained,one-shot] [--what accepted]
@@ -58,7 +58,7 @@ def main() -> None:
         dump(arms, options)
         return
     parts = [options.title, *(part for name in SETS for part in set_part(name, arms, wall(options.folder)))]
-    parts += [critics_part(options.folder), *(marks_part(file, options.dump) for file in options.marks)]
+    parts += [marks_part(file, options.dump) for file in options.marks]
     parts += [failures_part(arms)]
     text = "\n\n".join(part for part in parts if part)
     write_page(options.markdown, "real_model", text)
@@ -138,18 +138,6 @@ def differences(name: str, own: dict[str, list[Result]]) -> list[str]:
 def net(result: Result) -> float:
     """1 for an answer made better, -1 for worse."""
     return result.measured["better"][0] - result.measured["worse"][0]
-
-
-def critics_part(folder: Path) -> str:
-    """What `critics` found: readouts of the same critic."""
-    file = folder / "critics.json"
-    if not file.exists():
-        return ""
-    rows = [[row["readout"], *(str(row[key]) for key in CRITICS)] for row in read_rows(file)]
-    return "## Critics: which sentence is incomplete (HaluQuestQA)\n\n" + table(["readout", *CRITICS], rows)
-
-
-CRITICS = ("answers", "sentences", "AUC within answers", "AUC over all", "tokens an answer", "seconds an answer")
 
 
 def failures_part(arms: Arms) -> str:

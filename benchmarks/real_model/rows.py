@@ -80,13 +80,13 @@ def notes_on(row: Row, known: Row) -> list[Row]:
     return notes
 
 
-def tagged_answers(data: Path, *, held_out: bool = True) -> Iterator[Case]:
-    """HaluQuestQA: each sentence's tag, and the reason where it is incomplete; or the rows that are not held out."""
+def tagged_answers(data: Path) -> Iterator[Case]:
+    """HaluQuestQA: each sentence's tag, and the reason where it is incomplete."""
     rows = read_rows(data / "haluquestqa/completeness_train.jsonl")
     questions = sorted({row["question"] for row in rows})
     held = set(drawn(questions, round(0.2 * len(questions)), 0))
     for row in rows:
-        if (row["question"] in held) is held_out:
+        if row["question"] in held:
             answer = " ".join(s["text"] for s in row["sentences"])
             item = {"question": row["question"], "answer": answer}
             yield Case("open", f"halu-{row['row']}", row["question"], item, [], {"sentences": row["sentences"]})
