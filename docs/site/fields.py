@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import ast
+import importlib
 import inspect
+import pkgutil
 import re
 import textwrap
 from itertools import pairwise
@@ -14,8 +16,12 @@ from pydantic import BaseModel
 from pydantic.fields import FieldInfo
 
 import eirene
+from eirene.core.loop_settings import Setting
+from eirene.eval import detectors
 
+EVERY_DETECTOR = "::: eirene.eval.detectors"
 ENTRY = re.compile(r"^::: eirene\.(\w+)$", re.MULTILINE)
+BOUNDS = {"ge": "from", "gt": "above", "le": "to"}
 WORDS = {str: "text", int: "integer", float: "number", bool: "true or false", NoneType: "null"}
 
 
@@ -24,13 +30,30 @@ def on_page_markdown(markdown: str, **_: Any) -> str:
 
     def entry(found: re.Match[str]) -> str:
         model = getattr(eirene, found[1])
+        if model is eirene.Settings:
+            return (
+                f"{found[0]}\n    options: {{ show_signature: false, separate_signature: false }}\n\n{settings_table()}"
+            )
         if not (isinstance(model, type) and issubclass(model, BaseModel)) or not described(model):
             return found[0]
         head = f"{found[0]}\n    options: {{ show_signature: false, separate_signature: false, members: [] }}"
         parts = [f"{found[0]}.{name}\n    options: {{ heading_level: 3 }}" for name in methods(model)]
         return "\n\n".join([head, table(model), *parts])
 
-    return ENTRY.sub(entry, markdown)
+    return ENTRY.sub(
+        entry, markdown.replace(EVERY_DETECTOR, detector_entries()) if EVERY_DETECTOR in markdown else markdown
+    )
+
+
+def detector_entries() -> str:
+    """An entry for each class of detectors: its docstring says how it scores."""
+    names = [found.name for found in pkgutil.iter_modules(detectors.__path__, f"{detectors.__name__}.")]
+    return "\n\n".join(
+        f"::: {name}.{kind.__name__}\n    options: {{ show_signature: false, separate_signature: false, members: [] }}"
+        for name in names
+        for kind in vars(importlib.import_module(name)).values()
+        if isinstance(kind, type) and kind.__module__ == name and "Score: " in (kind.__doc__ or "")
+    )
 
 
 def methods(model: type[BaseModel]) -> list[str]:
@@ -53,6 +76,30 @@ def table(model: type[BaseModel]) -> str:
         m for f in model.model_fields.values() for m in models_in(f.annotation) if m.__name__ not in eirene.__all__
     ]
     return "\n".join(lines) + "".join(f"\n\n{table(m)}" for m in dict.fromkeys(inner) if described(m))
+
+
+def settings_table() -> str:
+    """Every setting with its flag, default, allowed values and meaning."""
+    lines = ["| setting | flag | default | allowed | what it does |", "| --- | --- | --- | --- | --- |"]
+    for name, field in eirene.Settings.model_fields.items():
+        flag = next(entry for entry in field.metadata if isinstance(entry, Setting)).flag_of(name)
+        shown = f"`{field.default}`" if isinstance(field.default, str) else f"{field.default:g}"
+        lines.append(
+            f"| `{name}` | {f'`{flag}`' if flag else 'none'} | {shown} | {allowed(field)} | {field.description} |"
+        )
+    return "\n".join(lines)
+
+
+def allowed(field: FieldInfo) -> str:
+    """The words, or the bounds, of a setting."""
+    if get_args(field.annotation):
+        return ", ".join(f"`{word}`" for word in get_args(field.annotation))
+    return " ".join(
+        f"{word} {'2^63 - 1' if bound > 2**62 else f'{bound:,}'}"
+        for entry in field.metadata
+        for name, word in BOUNDS.items()
+        if (bound := getattr(entry, name, None)) is not None
+    )
 
 
 def described(model: type) -> dict[str, str]:

@@ -16,7 +16,7 @@ from eirene.core import critique, records, scores, usage, verification
 from .pages import DOCS, ROOT, run_blocks
 
 NAV = (ROOT / "mkdocs.yml").read_text("utf-8").partition("\nnav:\n")[2]
-REFERENCE = "\n".join(page.read_text("utf-8") for page in (DOCS / "reference/api").glob("*.md"))
+REFERENCE = "\n".join(page.read_text("utf-8") for page in (DOCS / "reference").rglob("*.md"))
 
 
 def test_every_page_has_its_place_in_the_navigation() -> None:
@@ -31,7 +31,12 @@ def test_every_public_name_is_in_the_reference_once() -> None:
 
 
 def test_every_field_of_an_item_and_of_what_is_in_a_record_says_what_it_is() -> None:
-    described = runpy.run_path(str(DOCS / "site/fields.py"))["described"]
+    site = runpy.run_path(str(DOCS / "site/fields.py"))
+    described = site["described"]
+    detectors = site["on_page_markdown"]((DOCS / "reference/api/detectors.md").read_text("utf-8"))
+    assert {"RougeDetector", "SelfCheckNli", "TrainedJudge"} <= set(
+        re.findall(r"^::: .*\.(\w+)$", detectors, re.MULTILINE)
+    )
 
     models = [
         *(getattr(records, name) for name in ["Item", "Perspective", "Record", "Round", "EditDecision", "BeforeAfter"]),
