@@ -150,7 +150,11 @@ def results_folder(out: str) -> Path:
 
 @contextlib.contextmanager
 def resumable(folder: Path) -> Iterator[None]:
-    """Around the making of rows: Ctrl-C ends the command with 130, and a key that is not accepted with 2."""
+    """Around the making of rows: Ctrl-C ends the command with 130, and a key that is not accepted with 2.
+
+    Folders that are made meanwhile and stay empty are taken away again.
+    """
+    there = next(place for place in (folder, *folder.parents) if place.exists())
     try:
         yield
     except KeyboardInterrupt:
@@ -159,6 +163,12 @@ def resumable(folder: Path) -> Iterator[None]:
     except AuthError as error:  # bad usage, to be mended before anything else
         say(f"error: {error}")
         raise typer.Exit(2) from None
+    finally:
+        for place in (*(Path(name) for name, _, _ in os.walk(folder, topdown=False)), *folder.parents):
+            if place == there:
+                break
+            with contextlib.suppress(OSError):  # it holds something
+                place.rmdir()
 
 
 def write_results(folder: Path, summary: Mapping[str, Any], texts: Mapping[str, str]) -> None:

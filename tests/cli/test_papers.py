@@ -10,6 +10,7 @@ from typing import Any
 import pytest
 
 from eirene.agent.experiments.papers import look, papers
+from eirene.cli.papers import folder_name, page, shown_name
 from eirene.testing.loopback import LoopbackServer
 from eirene.testing.script import ScriptedReply, ScriptedRequest
 from tests.cli.run import Run, assert_error, write
@@ -25,6 +26,7 @@ PRINTED = {"eir": 7, "npov": 6, "fava": 18, "chainpoll": 11}
 
 def made(folder: Path) -> None:
     """Three rows of each data set, in its published form or ours."""
+    folder.mkdir(exist_ok=True)
     names = ("Ann", "Bob", "Cid")
     write(folder / "completeness_train.jsonl", *(
         {"question": f"Who is {n}?", "sentences": [
@@ -79,7 +81,6 @@ def model(request: ScriptedRequest, index: int) -> ScriptedReply:
 def test_each_table_runs_from_end_to_end(table: str, run: Run, tmp_path: Path) -> None:
     """Every figure is a number or says why there is none; a second run makes no row again and says the same."""
     folder = tmp_path / table
-    folder.mkdir()
     made(folder)
     needs = "needs" in TABLES[table]
     with LoopbackServer(model) as server:
@@ -160,20 +161,97 @@ def test_a_figure_is_looked_up_or_its_reason(report: Any, path: str, found: Any)
         (("chainpoll-9",), "--data DIR"),
         (("fava-9", "--data", "{}"), "fava-9 has no command: has no figures"),
         (("eir-9", "--data", "{}"), "there is no such table"),
+        (("nonsense",), "nonsense has no command: there is no such table; tables with one: eir-3, eir-4, "),
+        (("npov-1", "--data", "{}", "--model", "gguf:no.gguf"), "no.gguf"),
         (("chainpoll-9", "--data", "{}"), "asks a chat model"),
         (("npov-1", "--data", "{}"), "has no data set of npov-1"),
         (("npov-1", "--data", "{}", "--sample", "ten"), "'ten'"),
     ],
 )
 def test_bad_input_is_one_line(arguments: tuple[str, ...], said: str, run: Run, tmp_path: Path) -> None:
-    """What came, what was wanted, what to change."""
-    assert_error(run("papers", *(str(tmp_path) if part == "{}" else part for part in arguments)), said)
+    """What came, what was wanted, what to change; nothing is left behind."""
+    out = ("--out", str(tmp_path / "out"))
+    assert_error(run("papers", *(str(tmp_path) if part == "{}" else part for part in arguments), *out), said)
+    assert not (tmp_path / "out").exists()
 
 
-def test_another_sets_rows_under_the_name_of_a_file_are_refused(run: Run, tmp_path: Path) -> None:
-    marked = Path("examples/marked.jsonl").read_text(encoding="utf-8")
-    for name in ("npov_given.jsonl", "knowledge_qa.jsonl"):
-        (tmp_path / name).write_text(marked, encoding="utf-8")
-    out = ("--data", str(tmp_path), "--out", str(tmp_path / "out"))
-    assert_error(run("papers", "npov-1", *out), "without the arguments of sides")
-    assert_error(run("papers", "chainpoll-9", "--model", "openai:m", *out), "is no row of")
+MARKED = Path("examples/marked.jsonl").read_text(encoding="utf-8")
+
+
+@each(
+    "table,bad,said",
+    [
+        ("npov-1", ("npov_given.jsonl", MARKED), "without the arguments of sides"),
+        ("chainpoll-9", ("knowledge_qa.jsonl", MARKED), "is no row of"),
+        (
+            "chainpoll-10",
+            ("feedback.jsonl", "knowledge_qa.jsonl"),
+            "is no row of QA-Feedback: it needs question,passages",
+        ),
+        ("eir-3", ("completeness_train.jsonl", "dev_feedback.json"), "is no row of HaluQuestQA, tagged sentences"),
+        ("eir-4", ("dev_feedback.json", "completeness_train.jsonl"), "it needs question, passages, prediction 1"),
+        ("eir-6", ("eli5.jsonl", '{"title": "Why?"}'), "is no row of ELI5's answers"),
+        ("eir-3", ("out/eir-3/m/summary.json", "{"), "summary.json: is not as `eirene papers` wrote it (JSON"),
+        ("eir-3", ("out/fava-2/m/summary.json", '{"table": "fava-2"}'), "(KeyError: 'command'); delete it"),
+    ],
+)
+def test_another_sets_rows_and_damaged_files_are_refused(
+    table: str, bad: tuple[str, str], said: str, run: Run, tmp_path: Path
+) -> None:
+    """The file is named with what is wrong, and no empty folder stays."""
+    folder = tmp_path / f"{table} {bad[0].replace('/', ' ')}"
+    made(tmp_path / "sound")
+    place, sound = folder / bad[0], tmp_path / "sound" / bad[1][:40]
+    place.parent.mkdir(parents=True)
+    place.write_text(sound.read_text("utf-8") if sound.is_file() else bad[1], "utf-8")
+    out = folder / "out"
+    assert_error(run("papers", table, "--model", "openai:m", "--data", folder, "--out", out), said)
+    assert [f for f in out.rglob("*") if f.is_dir() and not any(f.iterdir())] == []
+    assert out.exists() is bad[0].startswith("out")
+
+
+def test_answers_that_were_kept_and_are_damaged_are_named(run: Run, tmp_path: Path) -> None:
+    """And what to do about it; two files of one name have folders of their own."""
+    made(tmp_path)
+    with LoopbackServer(model) as server:
+        command = ("papers", "eir-6", "--data", tmp_path, "--out", tmp_path / "out", "--samples", "2",
+                   "--model", "openai:m", "--base-url", server.base_url)  # fmt: skip
+        assert run(*command).code == 0
+        for damage in ('{"Who is Ann?": ["A ba', '["Ann"]', '{"Who is Ann?": []}'):
+            kept = next((tmp_path / "out").rglob("answers-*.json"))
+            kept.write_text(damage, "utf-8")
+            assert_error(run(*command), f"{kept.name}: is damaged")
+        kept.unlink()
+        assert run(*command).code == 0
+
+
+def test_two_gguf_files_of_one_name_have_folders_of_their_own(tmp_path: Path) -> None:
+    names = set()
+    for n in (1, 2):
+        (tmp_path / str(n)).mkdir()
+        file = tmp_path / str(n) / "m.gguf"
+        file.write_bytes(b"GGUF tokenizer.chat_template %d" % n)
+        assert shown_name(f"gguf:{file}?threads=1") == "gguf:m.gguf?threads=1"
+        names.add(folder_name(f"gguf:{file}?threads=1"))
+    assert len(names) == 2 and all(re.fullmatch("gguf-m.gguf-threads-1-[0-9a-f]{12}", name) for name in names)
+
+
+def test_several_runs_of_a_table_are_one(tmp_path: Path) -> None:
+    """A figure stands once, with the letters of its runs; reasons are numbered once; what needs no model is of the
+    run with the most rows."""
+    for name, read, judged in (("a", 9, {"unscored": "no judge"}), ("b", 3, {"value": 0.25, "n": 3})):
+        table = TABLES["npov-2"]
+        blocks = [
+            {"name": b["name"], "data": "f.jsonl", "read": read, "rows": [
+                {"name": r["name"], "ours": [judged if "judge" in r["name"] else {"value": 0.5, "n": 3}] * 2}
+                for r in b["rows"]]}
+            for b in table["blocks"]
+        ]  # fmt: skip
+        found = {"table": "npov-2", "command": f"eirene papers npov-2 --model {name}", "note": "", "blocks": blocks}
+        (tmp_path / "npov-2" / name).mkdir(parents=True)
+        (tmp_path / "npov-2" / name / "summary.json").write_text(json.dumps(found), "utf-8")
+    said = page(tmp_path)
+    assert "- B: `eirene papers TABLE --model b`" in said
+    assert "(f.jsonl: A 9, B 3 rows)" in said and "| -> B 0.250 |" in said
+    assert "| no model: `alignment` | -> A 0.500, n = 3 |" in said and "0.789 -> A 0.500, n = 3; B 0.500" in said
+    assert "- eir-2, npov-4, fava-6, fava-8, fava-9, fava-11" in said

@@ -14,9 +14,10 @@ from functools import cache, cached_property
 from importlib.resources import files
 from pathlib import Path
 from statistics import fmean
-from typing import Any, TypeVar
+from typing import Annotated, Any, TypeVar
 
 import numpy as np
+from pydantic import Field, TypeAdapter, ValidationError
 
 from eirene.agent.backends import BackendOptions, resolve_backend
 from eirene.agent.experiments.compare import ComparePlan, acompare
@@ -26,7 +27,7 @@ from eirene.agent.experiments.detectors import Evaluated, EvaluateOptions, aeval
 from eirene.agent.settings import Settings
 from eirene.agent.state import Parts
 from eirene.core.errors import InputError, MissingExtraError
-from eirene.core.records import Item
+from eirene.core.records import Item, parse_item
 from eirene.core.scores import Scores, Unscored, number
 from eirene.core.signature import digest
 from eirene.core.usage import Meter
@@ -34,10 +35,11 @@ from eirene.data import open_source
 from eirene.data.dataset import sampled
 from eirene.data.haluquestqa import overlapping
 from eirene.data.output import make_folder, write_text
+from eirene.data.published import has_keys
 from eirene.eval.base import NO_COVERAGE, Case, Detector, Need, case_of
 from eirene.eval.datasets import Labelled, read_labelled
 from eirene.eval.datasets.annotated import read_annotated
-from eirene.eval.datasets.base import FeedbackCase, read_feedback_cases
+from eirene.eval.datasets.base import FeedbackCase, parse_feedback_case, with_own_ids
 from eirene.eval.detectors.judge import ErrorJudge
 from eirene.eval.detectors.samples import SampleSource
 from eirene.eval.metrics.bootstrap import Resamples, means
@@ -117,17 +119,23 @@ class PaperRun:
         return next((found for name in names for found in sorted(self.data.rglob(name)) if found.is_file()), None)
 
 
-async def measure(name: str, run: PaperRun) -> Json:
-    """A table's blocks with each figure: `printed`, and `ours` as an estimate or `unscored` with its reason.
-
-    Raises `InputError` for a table without a command, one that needs a model where none is named, and where no data
-    set of it is there.
-    """
-    tables, sets = papers()["tables"], papers()["data"]
-    table = tables.get(name, {"why": "there is no such table"})
+def table_named(name: str) -> Json:
+    """A table that has a command; raises `InputError` for any other, with the names of those that have one."""
+    tables = papers()["tables"]
+    table: Json = tables.get(name, {"why": "there is no such table"})
     if "run" not in table:
         known = ", ".join(key for key, one in tables.items() if "run" in one)
         raise InputError(f"{name} has no command: {table['why']}; tables with one: {known}", field="table")
+    return table
+
+
+async def measure(name: str, run: PaperRun) -> Json:
+    """A table's blocks with each figure: `printed`, and `ours` as an estimate or `unscored` with its reason.
+
+    Raises `InputError` for a table without a command, one that needs a model where none is named, where no data set of
+    it is there, and for rows of another set under a set's name.
+    """
+    table, sets = table_named(name), papers()["data"]
     if "needs" in table and (run.judge is None or table["needs"] == "model") and run.model == EMBEDDED:
         raise InputError(f"{name} asks a chat model: give --model provider:model, hf:... or gguf:FILE", field="model")
     if not any(map(run.find, table["blocks"])):
@@ -170,8 +178,22 @@ def look(report: Json, path: str, why: str | None, lacks: str) -> Json:
     return found if isinstance(found, dict) and ("value" in found or "unscored" in found) else {"unscored": lacks}
 
 
+def _cases(block: Json, place: str) -> list[FeedbackCase]:
+    """The answers of HaluQuestQA, QA-Feedback or ELI5. Raises `InputError` for a row that is of another set."""
+    known, found = papers()["data"][block["data"]], []
+    for row in open_source(place).rows():
+        if not isinstance(row.data, dict) or not has_keys(row.data, known["keys"]):
+            wanted = known["keys"].replace(",", ", ").replace(";", " or ")
+            raise InputError(f"is no row of {known['about']}: it needs {wanted}", where=row.where)
+        is_bare = known["keys"] == "question,answer"
+        found.append(
+            FeedbackCase(parse_item(row.data, where=row.where), (), False) if is_bare else parse_feedback_case(row)
+        )
+    return list(with_own_ids(found))
+
+
 async def _feedback(_: Json, block: Json, place: str, run: PaperRun) -> Json:
-    cases = run.drawn(read_feedback_cases(open_source(place)))
+    cases = run.drawn(_cases(block, place))
     made = await aevaluate_feedback(
         cases, run.parts, settings=run.settings(), journal=run.out / "rows.jsonl", concurrency=run.workers,
         on_row=run.on_row,
@@ -181,7 +203,9 @@ async def _feedback(_: Json, block: Json, place: str, run: PaperRun) -> Json:
 
 async def _critic(_: Json, block: Json, place: str, run: PaperRun) -> Json:
     read = read_annotated(place, reader=papers()["data"][block["data"]].get("reader"))
-    cases = run.drawn([case for case in read.cases if block["use"]["only"] in case.item.id])
+    cases = run.drawn([case for case in read.cases if (only := block["use"]["only"]) in case.item.id])
+    if not cases:
+        return {"unscored": f"no answer of {only} in {Path(place).name}"}
     made = await arun_critic(
         cases, run.parts, settings=run.settings(critic="hallucination"), journal=run.out / "rows.jsonl",
         concurrency=run.workers, on_row=run.on_row,
@@ -229,7 +253,7 @@ def _unread(found: Evaluated) -> Json:
 
 
 async def _compare(_: Json, block: Json, place: str, run: PaperRun) -> Json:
-    items = [_item(case) for case in run.drawn(read_feedback_cases(open_source(place)))]
+    items = [_item(case) for case in run.drawn(_cases(block, place))]
     items = [item for item in items if item.feedback or "human" not in block["use"]["modes"]]
     own = {name: value for name, value in block["use"].items() if name != "modes"}
     plan = ComparePlan(block["use"]["modes"], settings=run.settings(**own), concurrency=run.workers)
@@ -265,10 +289,10 @@ class _Errors:
 
 async def _answers(_: Json, block: Json, place: str, run: PaperRun) -> Json:
     """The model's own answers to the questions, judged, and held against further ones."""
-    questions = dict.fromkeys(case.item.question for case in read_feedback_cases(open_source(place)))
+    questions = dict.fromkeys(case.item.question for case in _cases(block, place))
     source = SampleSource(run.resources.chat(run.model, field="model"), count=1 + run.resources.samples, seed=run.seed)
     kept = run.out / f"answers-{digest([source.version, run.base_url, run.seed])[:12]}.json"
-    texts: dict[str, list[str]] = json.loads(kept.read_text("utf-8")) if kept.is_file() else {}
+    texts = _kept(kept) if kept.is_file() else {}
     for question in (asked := run.drawn(list(questions))):
         if question not in texts:
             found = await source.get(case_of(Item(question=question, answer="?")), meter=Meter())
@@ -287,6 +311,15 @@ async def _answers(_: Json, block: Json, place: str, run: PaperRun) -> Json:
             "score": _mean([s.raw.get("score") for s in scores], why),
         }
     return report
+
+
+def _kept(file: Path) -> dict[str, list[str]]:
+    """The answers that a run has drawn, by question."""
+    try:
+        return TypeAdapter(dict[str, Annotated[list[str], Field(min_length=1)]]).validate_json(file.read_bytes())
+    except ValidationError as error:
+        why = error.errors()[0]["msg"]
+        raise InputError(f"is damaged ({why}); delete it: its answers are drawn again", where=str(file)) from None
 
 
 def _mean(values: Sequence[float | None], why: str) -> Json:

@@ -163,16 +163,19 @@ _REDUCTION = re.compile(r"-?(\d(?:\.\d{1,3})?)")
 
 def _errors_listed(reply: str, answer: str) -> list[_Error] | Unscored:
     """The errors of TIGERScore's list: location, aspect, explanation, severity and score reduction of each."""
-    head = _HEAD.search(reply)
-    if head is None:
-        return Unscored(unscored=f"the reply does not say how many errors there are: {reply.strip()[:60]!r}")
+    heads = dict.fromkeys(_HEAD.findall(reply))
+    if len(heads) != 1:
+        why = f"announces {len(heads)} totals" if heads else "does not say how many errors there are"
+        return Unscored(unscored=f"the reply {why}: {reply.strip()[:60]!r}")
+    [(n_errors, total)] = heads
+    facts = dict.fromkeys(_FIELD.findall(reply))
     told: dict[int, dict[str, str]] = {}
-    for name, n, said in _FIELD.findall(reply):
-        told.setdefault(int(n), {}).setdefault(name, said.strip())
-    whole = [n for n, fields in told.items() if len(fields) == _FIELDS]
-    if whole != list(range(1, int(head[1]) + 1)) or len(whole) != len(told):
+    for name, n, said in facts:
+        told.setdefault(int(n), {})[name] = said.strip()
+    whole = [n for n, own in told.items() if len(own) == _FIELDS == sum(int(fact[1]) == n for fact in facts)]
+    if whole != list(range(1, int(n_errors) + 1)) or len(whole) != len(told):
         return Unscored(
-            unscored=f"the reply announces {head[1]} errors and describes {len(whole)} of {len(told)} whole"
+            unscored=f"the reply announces {n_errors} errors and describes {len(whole)} of {len(told)} once and whole"
         )
     errors = []
     for fields in told.values():
@@ -182,8 +185,8 @@ def _errors_listed(reply: str, answer: str) -> list[_Error] | Unscored:
         words = fields["Error location"].strip("\"' ")
         at = answer.find(words) if words else -1
         errors.append(_Error(None if at < 0 else at, at + len(words), float(found[1])))
-    if abs(math.fsum(error.weight for error in errors) - float(head[2])) > _ROUNDING:
-        return Unscored(unscored=f"the reply's score reductions do not add up to the {head[2]} that it announces")
+    if abs(math.fsum(error.weight for error in errors) - float(total)) > _ROUNDING:
+        return Unscored(unscored=f"the reply's score reductions do not add up to the {total} that it announces")
     return errors
 
 

@@ -101,13 +101,16 @@ class GgufEngine:
         try_model(
             settings, template="its chat template" if spec.template is None else f"the template {spec.template!r}"
         )
-        try:
-            self._server: Any = server_of(settings, secrets.token_urlsafe())
+        self._thread = ThreadPoolExecutor(max_workers=1, thread_name_prefix="eirene-gguf")
+        self._thread.submit(
+            int
+        ).result()  # loading holds the interpreter: a thread interrupted as it starts is never ended
+        try:  # there, as a signal would drop the server before its loop has begun
+            self._server: Any = self._thread.submit(server_of, settings, secrets.token_urlsafe()).result()
         except (RuntimeError, ValueError) as error:  # what a moment ago could be loaded
             raise InputError(f"llama.cpp cannot load {spec.path!r} any more: {error}", field="backend") from error
         # What is built with llguidance says so in the grammars that it makes.
         self.takes_llguidance = xllamacpp.json_schema_to_grammar({"type": "null"}).startswith("%llguidance")
-        self._thread = ThreadPoolExecutor(max_workers=1, thread_name_prefix="eirene-gguf")
         logger.info("%s: %d threads, by the cores that are idle", spec.path, self.threads)
 
     def submit(self, body: Mapping[str, Any], stopped: threading.Event) -> Callable[[], Streamed]:

@@ -49,10 +49,15 @@ def server_of(settings: Mapping[str, Any], key: str, *, warmup: bool = True) -> 
     params.cpuparams.n_threads = params.cpuparams_batch.n_threads = settings["threads"]
     params.api_keys = [key]
     params.ui = False
+    params.endpoint_metrics = True
     params.warmup = warmup
     if settings["template"] is not None:
         params.chat_template = settings["template"]
-    return xllamacpp.Server(params)
+    server = xllamacpp.Server(params)
+    # Its loop begins after that, and one that is told to end before it has begun never ends, nor does whoever drops the
+    # server. What the loop answers is told once it runs.
+    server.handle_metrics()
+    return server
 
 
 def try_model(settings: Mapping[str, Any], *, template: str, cpu_s: float = CPU_S) -> None:
