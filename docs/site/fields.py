@@ -20,6 +20,7 @@ from eirene.core.loop_settings import Setting
 from eirene.eval import detectors
 
 EVERY_DETECTOR = "::: eirene.eval.detectors"
+EVERY_ERROR = "::: eirene.core.errors"
 ENTRY = re.compile(r"^::: eirene\.(\w+)$", re.MULTILINE)
 BOUNDS = {"ge": "from", "gt": "above", "le": "to"}
 WORDS = {str: "text", int: "integer", float: "number", bool: "true or false", NoneType: "null"}
@@ -40,8 +41,19 @@ def on_page_markdown(markdown: str, **_: Any) -> str:
         parts = [f"{found[0]}.{name}\n    options: {{ heading_level: 3 }}" for name in methods(model)]
         return "\n\n".join([head, table(model), *parts])
 
-    return ENTRY.sub(
-        entry, markdown.replace(EVERY_DETECTOR, detector_entries()) if EVERY_DETECTOR in markdown else markdown
+    for mark, entries in ((EVERY_DETECTOR, detector_entries), (EVERY_ERROR, error_entries)):
+        if mark in markdown:
+            markdown = markdown.replace(mark, entries())
+    return ENTRY.sub(entry, markdown)
+
+
+def error_entries() -> str:
+    """An entry for each error that has a public name."""
+    named = {name: getattr(eirene, name) for name in sorted(eirene.__all__)}
+    return "\n\n".join(
+        f"::: eirene.{name}"
+        for name, found in named.items()
+        if isinstance(found, type) and issubclass(found, eirene.EireneError)
     )
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import re
+import runpy
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -17,7 +18,7 @@ from eirene.testing.loopback import LoopbackServer
 from .pages import ROOT, code_blocks, read_page, run_blocks, stated_output
 
 WITH_OUTPUT = [
-    "guides/backends", "guides/people", "guides/costs", "guides/rag", "guides/verify", "concepts/gate",
+    "guides/backends", "guides/people", "guides/costs", "guides/rag", "guides/verify",
     "guides/chatbot", "guides/tracing", "guides/datasets", "guides/batch", "guides/corpus", "guides/compare",
     "concepts/replies", "guides/detector", "guides/ci",
 ]  # fmt: skip
@@ -36,7 +37,7 @@ def openai_server(loopback: None, monkeypatch: pytest.MonkeyPatch) -> Iterator[N
 def test_every_page_runs_and_prints_what_it_says(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], openai_server: None
 ) -> None:
-    """Those of `PRINTING` print something that they do not state."""
+    """Those of `PRINTING` print something that they do not state, and so do the scripts of `examples/`."""
     monkeypatch.setattr(registry, "_declared", {**registry.DETECTORS})  # a page declares one more
     wrong = {}
     for n, name in enumerate([*WITH_OUTPUT, *PRINTING, "concepts/loop"]):
@@ -53,6 +54,14 @@ def test_every_page_runs_and_prints_what_it_says(
         printed = capsys.readouterr().out.splitlines()
         if (name in WITH_OUTPUT and printed != stated_output(page)) or (name != "concepts/loop" and not printed):
             wrong[name] = printed
+    monkeypatch.chdir(ROOT)
+    for script in sorted(set(ROOT.glob("examples/*.py")) - {ROOT / "examples/eirene_hook.py"}):
+        try:
+            runpy.run_path(str(script), run_name="__main__")
+        except Exception as error:
+            wrong[script.name] = [repr(error)]
+        if not capsys.readouterr().out:
+            wrong.setdefault(script.name, ["printed nothing"])
     assert wrong == {}
 
 

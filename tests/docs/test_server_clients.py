@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import os
 import re
+import runpy
 import subprocess
 import sys
 from collections.abc import Iterator
@@ -15,7 +16,7 @@ import pytest
 
 from eirene.testing.loopback import LoopbackServer
 
-from .pages import code_blocks, read_page, run_blocks, stated_output
+from .pages import ROOT, code_blocks, read_page, run_blocks, stated_output
 
 DRAFT = "Supporters say that zoos teach children about animals."
 
@@ -58,7 +59,7 @@ def test_the_openai_client_prints_what_the_page_says(serving: str, capsys: pytes
 
 @pytest.mark.usefixtures("fake_litellm")
 def test_the_hook_for_litellm_refines_whole_replies_and_no_others() -> None:
-    hook: Any = run_blocks(code_blocks(read_page("guides/server"))[1:], "server")["hook"]
+    hook: Any = runpy.run_path(str(ROOT / "examples/eirene_hook.py"))["hook"]
     sides = {"pro": "Zoos teach children about animals.", "con": "Cages make animals suffer."}
     data = {"messages": [{"role": "user", "content": "Should zoos be closed?"}], "perspectives": sides}
     untouched = [choice("It is cut", ended="length"), choice(None, calls=["a call"], ended="tool_calls")]

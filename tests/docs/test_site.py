@@ -16,7 +16,8 @@ from eirene.core import critique, records, scores, usage, verification
 from .pages import DOCS, ROOT, run_blocks
 
 NAV = (ROOT / "mkdocs.yml").read_text("utf-8").partition("\nnav:\n")[2]
-REFERENCE = "\n".join(page.read_text("utf-8") for page in (DOCS / "reference").rglob("*.md"))
+SITE = runpy.run_path(str(DOCS / "site/fields.py"))
+REFERENCE = "\n".join(SITE["on_page_markdown"](page.read_text("utf-8")) for page in (DOCS / "reference").rglob("*.md"))
 
 
 def test_every_page_has_its_place_in_the_navigation() -> None:
