@@ -192,11 +192,11 @@ def _cases(block: Json, place: str) -> list[FeedbackCase]:
     return list(with_own_ids(found))
 
 
-async def _feedback(_: Json, block: Json, place: str, run: PaperRun) -> Json:
+async def _feedback(table: Json, block: Json, place: str, run: PaperRun) -> Json:
     cases = run.drawn(_cases(block, place))
     made = await aevaluate_feedback(
-        cases, run.parts, settings=run.settings(), journal=run.out / "rows.jsonl", concurrency=run.workers,
-        on_row=run.on_row,
+        cases, run.parts, settings=run.settings(**table["settings"]), journal=run.out / "rows.jsonl",
+        concurrency=run.workers, on_row=run.on_row,
     )  # fmt: skip
     return {"read": len(cases), **feedback_report(made.rows)}
 
@@ -252,10 +252,10 @@ def _unread(found: Evaluated) -> Json:
     return {"value": fmean(replies), "n": len(replies)} if replies else {"unscored": "no judge was polled"}
 
 
-async def _compare(_: Json, block: Json, place: str, run: PaperRun) -> Json:
+async def _compare(table: Json, block: Json, place: str, run: PaperRun) -> Json:
     items = [_item(case) for case in run.drawn(_cases(block, place))]
     items = [item for item in items if item.feedback or "human" not in block["use"]["modes"]]
-    own = {name: value for name, value in block["use"].items() if name != "modes"}
+    own = {**table["settings"], **{name: value for name, value in block["use"].items() if name != "modes"}}
     plan = ComparePlan(block["use"]["modes"], settings=run.settings(**own), concurrency=run.workers)
     judge = ErrorJudge(run.resources.judge)
     found = await acompare(items, plan=plan, parts=run.parts, out=run.out, judge=judge, on_row=run.on_row)

@@ -21,13 +21,14 @@ from eirene.core.errors import PERMANENT_ERRORS, BackendError, InputError
 from eirene.core.history import HistoryTurn
 from eirene.core.json import parse_json
 from eirene.core.scores import Poll, Unscored
+from eirene.core.signature import digest
 from eirene.core.validation import form_error
 from eirene.eval.base import Case
 from eirene.models import reply_text
 from eirene.models.chat import ChatModel, Sampling
 from eirene.models.drawing import draw_replies
 from eirene.models.replies import Reply
-from eirene.models.structured import ReplyForm, choice_schema, json_object, object_schema
+from eirene.models.structured import ReplyForm, choice_schema, json_object, object_schema, text_schema
 from eirene.models.token_choice import first_alone
 from eirene.prompts import SHIPPED, Message, PromptSet
 from eirene.prompts.fence import break_control_tokens, fence_word
@@ -230,6 +231,7 @@ def bounded(raw: float, *, half: float) -> float:
 
 
 MIN_PENALTY, MAX_PENALTY = 0.5, 5.0
+_MOST_ERRORS, _LONGEST_REASON = 8, 200
 ErrorKind = Literal["factual", "unsupported", "missing", "irrelevant", "contradiction", "unclear"]
 
 
@@ -287,7 +289,8 @@ class ErrorJudge:
     def version(self) -> str:
         """What a judgement hangs on beside the answer: the model, the prompt's wording, how it is asked."""
         prompts = self._prompts.digests([JUDGE_PROMPT, HISTORY_PROMPT])
-        return f"{self._chat.version},prompt={prompts},structured={self._chat.structured},t=0"
+        form = digest([_errors_form().schema])[:8]
+        return f"{self._chat.version},prompt={prompts},structured={self._chat.structured},form={form},t=0"
 
     async def judge(self, case: Case, *, seed: int, meter: Meter) -> Judgement | Unscored:
         """The errors of `case.answer`. Raises `BackendError` where the model cannot be reached."""
@@ -297,10 +300,12 @@ class ErrorJudge:
 
 
 def _errors_form() -> ReplyForm:
-    """The list of errors that the prompt asks for in JSON anyway."""
-    kind = choice_schema(get_args(ErrorKind))
-    error = object_schema({"place": _TEXT, "kind": kind, "reason": _TEXT, "penalty": {"type": "number"}})
-    return ReplyForm.of("errors", object_schema({"errors": {"type": "array", "items": error}}))
+    """The list of errors that the prompt asks for in JSON anyway, bounded: a small model would go on for ever."""
+    kind, reason = choice_schema(get_args(ErrorKind)), text_schema(_LONGEST_REASON)
+    error = object_schema({"place": _TEXT, "kind": kind, "reason": reason, "penalty": {"type": "number"}})
+    return ReplyForm.of(
+        "errors", object_schema({"errors": {"type": "array", "items": error, "maxItems": _MOST_ERRORS}})
+    )
 
 
 def read_judgement(reply: Reply) -> Judgement | Unscored:
@@ -319,4 +324,4 @@ def read_judgement(reply: Reply) -> Judgement | Unscored:
     for n, listed in enumerate(judgement.errors, start=1):
         if denies_fault(listed.reason):
             return Unscored(unscored=f"the judge's reply lists an error {n} and says that it is none")
-    return judgement
+    return Judgement(errors=tuple(dict.fromkeys(judgement.errors)))  # one that is said again, word for word, is one

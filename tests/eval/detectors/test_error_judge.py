@@ -36,6 +36,8 @@ async def test_errors_are_listed_and_weighed() -> None:
     assert found.hallucination_score == 1.75
     two = Judgement.model_validate({"errors": [{**ERROR, "penalty": 4}, {**ERROR, "penalty": 2.4}]})
     assert (round(100 * 10 / 51, 2), round(10 * two.hallucination_score / 51, 2)) == (19.61, 0.63)
+    again = read_judgement(Reply(reply(ERROR, ERROR, {**ERROR, "penalty": 1})))
+    assert isinstance(again, Judgement) and again.penalty == 3.5  # said twice, word for word: one error
     assert meter.total.calls == 1
     assert model.calls[0].settings["temperature"] == 0
 
