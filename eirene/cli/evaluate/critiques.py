@@ -173,13 +173,13 @@ def _show_findings(report: Json, annotated: AnnotatedSet) -> None:
             rows.append((
                 "any (binary)" if name == "any" else name,
                 [f"{row['marked']:,}", f"{row['predicted']:,}", plain(row["precision"]), plain(row["recall"]),
-                 cell(row["f1"])],
+                 cell(row["f1"]), cell(row["kappa"])],
             ))  # fmt: skip
         mean = report[level]["mean_f1"]
-        rows.append((f"mean of {mean['kinds']}", ["", "", "", "", cell(mean)]))
+        rows.append((f"mean of {mean['kinds']}", ["", "", "", "", cell(mean), ""]))
         pooled = report[level]["pooled"]
-        rows.append(("pooled", ["", "", plain(pooled["precision"]), plain(pooled["recall"]), cell(pooled["f1"])]))
-        print_table(("marked", "found", "P", "R", "F1 [95 %]"), rows, title=f"By {level}")
+        rows.append(("pooled", ["", "", plain(pooled["precision"]), plain(pooled["recall"]), cell(pooled["f1"]), ""]))
+        print_table(("marked", "found", "P", "R", "F1 [95 %]", "kappa [95 %]"), rows, title=f"By {level}")
     scores = report.get("answer_scores", {})
     if scores:
         from eirene.eval.metrics.findings import ASPECTS

@@ -1,4 +1,4 @@
-"""Metrics of findings against annotations: precision, recall and F1 per kind, binary and by span.
+"""Metrics of findings against annotations: precision, recall, F1 and Cohen's kappa per kind, binary and by span.
 
 FAVA, section 3.2. The paper's equation 1 as printed counts every sentence on which prediction and annotation agree,
 also where both see nothing, in the numerator; true positives are meant, and only they give values of at most 1.
@@ -129,22 +129,23 @@ def _level(counts: Counts, taxonomy: Taxonomy, resamples: Resamples) -> dict[str
     for i, name in enumerate(names):
         hits, alarms, misses, right = (int(v) for v in whole[i])
         n = hits + alarms + misses + right
-        precision, recall, f1 = (replace(found[m * classes + i], n=n).of_clusters(clusters).to_json() for m in range(3))
+        at = (i, classes + i, 2 * classes + i, 3 * classes + 4 + i)
+        precision, recall, f1, kappa = (replace(found[m], n=n).of_clusters(clusters).to_json() for m in at)
         report[name] = {
             "marked": hits + misses, "predicted": hits + alarms, "agreed": hits, "of": n,
-            "precision": precision, "recall": recall, "f1": f1,
+            "precision": precision, "recall": recall, "f1": f1, "kappa": kappa,
         }  # fmt: skip
     kinds = sum("value" in report[name]["f1"] for name in names[:-1])
     report["mean_f1"] = {**replace(found[3 * classes], n=kinds).of_clusters(clusters).to_json(), "kinds": kinds}
     n = int(whole[:-1].sum())
-    pooled = (replace(one, n=n).of_clusters(clusters).to_json() for one in found[3 * classes + 1 :])
+    pooled = (replace(one, n=n).of_clusters(clusters).to_json() for one in found[3 * classes + 1 : 3 * classes + 4])
     report["pooled"] = dict(zip(("precision", "recall", "f1"), pooled, strict=True))
     return report
 
 
 def _measures(counts: Counts) -> Metric:
-    """Precision, recall and F1 of each class, the mean F1 over the kinds that occur, and all three with the kinds'
-    counts pooled: [resamples, 3 classes + 4].
+    """Precision, recall and F1 of each class, the mean F1 over the kinds that occur, all three with the kinds' counts
+    pooled, and Cohen's kappa (1960) of each class, critic and annotators being two raters: [resamples, 4 classes + 4].
 
     FAVA's equation 2 is the mean; the column "Avg." of its table 2 is the pooled F1 (its tables 13 and 14, "OA").
     F1 is 2 TP / (2 TP + FP + FN): 0 for a kind that is marked and never found, undefined where it is neither.
@@ -154,13 +155,15 @@ def _measures(counts: Counts) -> Metric:
 
     def metric(weights: Array) -> Array:
         drawn = (weights @ table).reshape(len(weights), classes, 4)
-        hits, alarms, misses = drawn[..., HITS], drawn[..., ALARMS], drawn[..., MISSES]
+        hits, alarms, misses, right = (drawn[..., which] for which in (HITS, ALARMS, MISSES, RIGHT))
         f1 = _three(hits, alarms, misses)[2]
         of_kinds = f1[:, :-1]
         there = ~np.isnan(of_kinds)
         mean = ratio(np.where(there, of_kinds, 0.0).sum(axis=1), there.sum(axis=1).astype(float))
         pooled = _three(*(part[:, :-1].sum(axis=1, keepdims=True) for part in (hits, alarms, misses)))
-        return np.concatenate([*_three(hits, alarms, misses)[:2], f1, mean[:, None], *pooled], axis=1)
+        by_chance = (hits + alarms) * (alarms + right) + (hits + misses) * (misses + right)
+        kappa = ratio(2 * (hits * right - alarms * misses), by_chance)
+        return np.concatenate([*_three(hits, alarms, misses)[:2], f1, mean[:, None], *pooled, kappa], axis=1)
 
     return metric
 

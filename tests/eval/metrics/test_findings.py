@@ -12,6 +12,7 @@ from eirene.core.critique import Finding
 from eirene.core.records import Item
 from eirene.data.json_rows import Row
 from eirene.eval.datasets.annotated import FAVA, HALUQUESTQA, Annotated, ExpertVerdict, haluquestqa, verdict
+from eirene.eval.metrics.agreement import agreement
 from eirene.eval.metrics.bootstrap import Resamples
 from eirene.eval.metrics.findings import CaseFindings, answer_score, answer_scores, count_case, findings_report
 from tests.rows import each
@@ -44,6 +45,9 @@ def test_the_figures_of_a_case_worked_by_hand() -> None:
     level = report(GOLD, PREDICTED)["sentences"]
     entity = level["entity"]
     assert (entity["precision"]["value"], entity["recall"]["value"], entity["f1"]["value"]) == (0.5, 0.5, 0.5)
+    by_two = agreement([["1", "1"], ["0", "0"], ["1", "0"], ["0", "1"], ["0", "0"]], draws=2)
+    assert entity["kappa"]["value"] == pytest.approx(by_two.kappa.value) == pytest.approx(1 / 6)
+    assert "unscored" in level["relation"]["kappa"] and level["subjective"]["kappa"]["value"] == 0.0
     assert level["subjective"]["f1"]["value"] == 0.0
     assert "unscored" in level["subjective"]["precision"]
     assert level["invented"]["precision"]["value"] == 0.0
