@@ -16,7 +16,7 @@ import logging
 from typing import TYPE_CHECKING, Any
 
 from eirene._version import __version__
-from eirene.core.display import Displayed, RecordViews
+from eirene.core.display import Shown, Views
 
 if TYPE_CHECKING:
     from eirene.agent.backends import BackendOptions, resolve_backend
@@ -122,9 +122,26 @@ __all__ = [
     "judge", "make_record", "refine", "refine_node", "resolve_backend", "score", "split_sentences", "verify",
 ]  # fmt: skip
 logging.getLogger(__name__).addHandler(logging.NullHandler())
-Displayed.views = RecordViews(
-    terminal=lambda record: importlib.import_module("eirene.views.terminal").render(record),
-    page=lambda record: importlib.import_module("eirene.views.report").render_page(record),
+_VIEWS = {
+    "Record": "terminal:render",
+    "QualityReport": "quality:render",
+    "Verification": "verification:render_verification",
+    "BatchStatus": "tables:render_status",
+    "Comparison": "comparison.tables:render_comparison",
+    "AnswerScores": "tables:render_scores",
+}
+"""What draws a result at a terminal, by its class: module of `eirene.views` and function."""
+
+
+def _drawn(value: Any) -> Any:
+    module, _, name = next(_VIEWS[kind.__name__] for kind in type(value).__mro__ if kind.__name__ in _VIEWS).partition(
+        ":"
+    )
+    return getattr(importlib.import_module(f"eirene.views.{module}"), name)(value)
+
+
+Shown.views = Views(
+    terminal=_drawn, page=lambda record: importlib.import_module("eirene.views.report").render_page(record)
 )
 
 

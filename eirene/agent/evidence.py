@@ -17,7 +17,7 @@ from eirene.core.errors import TooLongError
 from eirene.core.grounding import whole_evidence
 from eirene.core.records import UNASKED, Item, found_ids
 from eirene.core.signature import derive_seed
-from eirene.core.verification import NumberedEvidence, UnsaidSentence
+from eirene.core.verification import NumberedEvidence, Verification
 from eirene.feedback_model.base import FeedbackRequest
 from eirene.text.sentences import Sentence, split_sentences
 from eirene.verification.context import ContextReader
@@ -39,15 +39,15 @@ def evidence_for(item: Item, text: str, parts: Parts, count: int) -> NumberedEvi
         return whole_evidence(item)
     judge = judge_of(tuple(item.context), parts.verifier, question=item.query)  # the critic's: passages are read once
     found = bearing_evidence(item, text, judge.reader, count)
-    return found.model_copy(update={"unsaid": unsaid_of(item, text, parts)})
+    verified = None if item.question == UNASKED else verified_by(item, text, parts)
+    return found if verified is None else found.model_copy(update={"unsaid": verified.unsaid})
 
 
-def unsaid_of(item: Item, text: str, parts: Parts) -> tuple[UnsaidSentence, ...]:
-    """What `text` seems to leave out of the item's passages, as `verify` names it; nothing where no verifier reads."""
-    if parts.verifier is None or not item.context or item.perspectives or not text.strip() or item.question == UNASKED:
-        return ()
-    found = verify_item(item, text, verifier=parts.verifier)
-    return () if found is None else found.unsaid
+def verified_by(item: Item, text: str, parts: Parts) -> Verification | None:
+    """What `verify` says of `text` against the item's passages; None without any, and where no verifier reads."""
+    if parts.verifier is None or not item.context or item.perspectives or not text.strip():
+        return None
+    return verify_item(item, text, verifier=parts.verifier)
 
 
 def dumped_evidence(evidence: NumberedEvidence | None) -> Json | None:

@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Unpack
 
 from eirene.core.concurrency import run_blocking
+from eirene.core.display import Printed
 from eirene.core.errors import InputError
 from eirene.core.loop_settings import MODES, Mode
 from eirene.core.records import Item, parse_item
@@ -37,6 +38,14 @@ Data = str | Dataset | RowLike | Iterable[RowLike]
 and `skip_bad`), or the rows themselves; one by itself is one row."""
 GRACE_S = 60.0
 """Seconds for rows under way when a limit is reached."""
+
+
+class AnswerScores(Printed, list[dict[str, Scores]]):
+    """The scores of each row's answer, by detector; a list that prints as lines."""
+
+
+class Comparison(Printed, dict[str, Any]):
+    """The figures of a comparison, JSON values; `print` shows the verdict and the tables."""
 
 
 def dataset_of(data: Data) -> Dataset:
@@ -116,7 +125,7 @@ def compare(
     base_url: str | None = None,
     backend_options: BackendOptions | Mapping[str, Any] | None = None,
     **options: Unpack[SettingKeywords],
-) -> dict[str, Any]:
+) -> Comparison:
     """Refines the rows in every mode and with every seed, and compares them, as `eirene compare` does.
 
     The folder `out` keeps the rows: the same call after any end does only what is missing. Returns the figures
@@ -131,12 +140,12 @@ def compare(
     plan = ComparePlan(modes, seeds, told, reached.concurrency)
     items = dataset_of(data).read()
     made = run_blocking(lambda: acompare(items, plan=plan, parts=parts, out=out), name="eirene-compare")
-    return summarise(made.rows, made.judgements)
+    return Comparison(summarise(made.rows, made.judgements))
 
 
 def score(
     data: Data, *, detectors: str | Sequence[str] = ("rouge", "alignment"), resources: Resources | None = None
-) -> list[dict[str, Scores]]:
+) -> AnswerScores:
     """The scores of each row's answer by each detector's name, in the rows' order; rewrites nothing.
 
     `resources` (of `eirene.eval.resources`) has the models that some detectors need, such as
@@ -158,9 +167,9 @@ def score(
     items = dataset_of(data).read()
     scorer, workers = Scorer(built), workers_for(built, given.concurrency)
 
-    async def work() -> list[dict[str, Scores]]:
+    async def work() -> AnswerScores:
         rows = in_order(items, lambda item: scorer.score(case_of(item)), workers=workers)
-        return [{name: one.scores for name, one in found.items()} async for _, found in rows]
+        return AnswerScores([{name: one.scores for name, one in found.items()} async for _, found in rows])
 
     return run_blocking(work, name="eirene-score")
 
@@ -212,6 +221,7 @@ def check(
     )
     if write_baseline is not None and report.state == "passed":
         write_text(write_baseline, baseline_text(rows, measure.versions), force=force)
+        return replace(report, notes=(*report.notes, f"wrote a baseline of {len(rows)} answers to {write_baseline}"))
     return report
 
 

@@ -342,7 +342,8 @@ class Nodes:
         round_, in_a_row = state.get("round", 1), state.get("rejected_in_a_row", 0) + 1
         # Without a critique, an unchanged text says that nothing is to be mended: to ask again would only press for it.
         is_unchanged = (attempt.candidate or "").strip() == best_text(state).strip()
-        is_content = self.settings.mode not in CRITIQUED_MODES and is_unchanged
+        is_final = getattr(self.refiner, "fixed", False) or self.settings.mode not in CRITIQUED_MODES
+        is_content = is_unchanged and is_final
         if round_ < self.settings.max_rounds and in_a_row <= self.settings.patience and not is_content:
             return {"rejected_in_a_row": in_a_row, "round": round_ + 1}
         return {"rejected_in_a_row": in_a_row, **unchanged(state, attempt, verdict.why)}

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import hashlib
+from collections import Counter
 from typing import Any, cast
 
 from eirene.agent.critics import readout_of
 from eirene.agent.ending import FAILED, failed_with
-from eirene.agent.evidence import unsaid_of
+from eirene.agent.evidence import verified_by
 from eirene.agent.findings import with_findings
 from eirene.agent.settings import Settings
 from eirene.agent.state import Parts, State, load_scores
@@ -44,6 +45,8 @@ def make_record(state: State, *, parts: Parts, settings: Settings) -> Record:
     accepted = status == "accepted"
     original_scores = state.get("original_scores", {})
     error, shown = state.get("error"), state.get("best", item.answer) if accepted else item.answer
+    verified = None if status == "failed" else verified_by(item, shown, parts)
+    claims = () if verified is None else verified.claims
     record = Record(
         id=item.id,
         question=item.question,
@@ -64,7 +67,9 @@ def make_record(state: State, *, parts: Parts, settings: Settings) -> Record:
         usage=Usage.model_validate(state.get("usage") or {}),
         passages=found_ids(item),
         advisory=tuple(d.name for d in parts.detectors if d.name in parts.advisory),
-        unsaid=() if status == "failed" else unsaid_of(item, shown, parts),
+        verdicts=dict(Counter(claim.verdict for claim in claims)),
+        unclear=tuple(claim.text for claim in claims if claim.verdict == "unclear"),
+        unsaid=() if verified is None else verified.unsaid,
         error=None if error is None else ErrorInfo.model_validate(error),
     )
     return with_thinking(record, state.get("whole") or item.answer)

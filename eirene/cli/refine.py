@@ -149,7 +149,7 @@ def _present(record: Record, item: Item, n: int, total: int, *, as_json: bool, h
     if as_json:
         _print_json(record)
     elif html is None:
-        _show(record, item, n, total)
+        _show(record, n, total)
 
 
 def page_of(record: Record, item: Item) -> str:
@@ -175,21 +175,11 @@ def _print_json(record: Record) -> None:
         write(record.to_json())
 
 
-def _show(record: Record, item: Item, n: int, total: int) -> None:
+def _show(record: Record, n: int, total: int) -> None:
     from eirene.views.facts import visible
     from eirene.views.terminal import render
 
     screen = console()
     if total > 1:
         screen.rule(f"{n} of {total}: {visible(record.id)}")
-    screen.print(render(record, unclear=_unclear(record, item)))
-
-
-def _unclear(record: Record, item: Item) -> list[str]:
-    """The sentences of the answer that `eirene verify` calls unclear: no fault, and not clearly in the passages."""
-    if not item.context or item.perspectives or record.status == "failed" or not record.answer.strip():
-        return []
-    from eirene.verification.verify import verify_item
-
-    found = verify_item(item, record.answer)
-    return [] if found is None else [claim.text for claim in found.claims if claim.verdict == "unclear"]
+    screen.print(render(record))

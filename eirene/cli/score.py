@@ -19,7 +19,6 @@ from eirene.cli.terminal import output, say
 from eirene.core.errors import InputError
 
 if TYPE_CHECKING:
-    from eirene.core.scores import Score
     from eirene.data import Dataset
     from eirene.eval.base import Detector
     from eirene.eval.scoring import DetectorOutcome
@@ -117,27 +116,13 @@ def _tell(done: _Done, total: int, names: Sequence[str], out: str | None) -> Non
         say(f"warning: no row was scored by {line}")
 
 
-def _in_words(found: Mapping[str, DetectorOutcome]) -> str:
-    from eirene.views.facts import visible
-
-    def said(score: Score) -> str:
-        return f"{score:.3f}" if isinstance(score, float) else f"unscored ({score.unscored})"
-
-    shown = [(name, o.scores.hallucination, o.scores.coverage) for name, o in found.items()]
-    lines = ["errors from 0 to 1, lower is better"]
-    lines += [
-        f"{name}: hallucination {said(hallucination)}, coverage {said(missing)}"
-        for name, hallucination, missing in shown
-    ]
-    return visible("\n".join(lines))
-
-
 async def _score_all(
     rows: Dataset, detectors: Sequence[Detector], out: str | None, progress: Watch, *, force: bool, concurrency: int
 ) -> _Done:
     """Writes a line per row, in order, as soon as it is scored; where no `out` is named, its scores in words."""
     import json
 
+    from eirene.agent.many import AnswerScores
     from eirene.core.usage import Meter
     from eirene.data.output import STDOUT, line_writer
     from eirene.eval.base import case_of
@@ -152,7 +137,8 @@ async def _score_all(
             for outcome in found.values():
                 meter.add(outcome.usage)
             row = {"id": item.id, "scores": {name: o.scores.model_dump(mode="json") for name, o in found.items()}}
-            write(json.dumps(row, ensure_ascii=False, allow_nan=False) if out else _in_words(found))
+            in_words = AnswerScores([{name: o.scores for name, o in found.items()}])
+            write(json.dumps(row, ensure_ascii=False, allow_nan=False) if out else str(in_words))
             n += 1
             progress.advance(n, "scoring")
     done.calls = meter.total.calls

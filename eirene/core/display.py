@@ -1,10 +1,11 @@
-"""How a record shows itself: at a terminal, in a notebook, as a short `repr`.
+"""How records and other results show themselves: by `print`, at a terminal, in a notebook, as a short `repr`.
 
-The tables and pages are `eirene.views`, which stands above this package; the front door hands them in (`RecordViews`).
+The tables and pages are `eirene.views`, which stands above this package; the front door hands them in (`Views`).
 """
 
 from __future__ import annotations
 
+import io
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple
 
@@ -13,17 +14,52 @@ if TYPE_CHECKING:
 
 _FRAME_HEIGHT = 640
 _SHORT = 60
+_WIDTH = 100
 _MARKS = {"kept": " ", "reworded": "+", "added": "+", "moved": ">"}
 
 
-class RecordViews(NamedTuple):
-    """What a record looks like: `terminal` gives something that rich can print, `page` a whole HTML page."""
+class Views(NamedTuple):
+    """What results look like: `terminal` gives something that rich can print, `page` a record's whole HTML page."""
 
     terminal: Callable[[Any], RenderableType]
     page: Callable[[Any], str]
 
 
-class Displayed:
+class Shown:
+    """A result that `show()` and `rich.print` print in colours."""
+
+    __slots__ = ()
+    views: ClassVar[Views]
+    """Set when `eirene` is imported."""
+
+    def show(self, console: Console | None = None) -> None:
+        """Prints all that a reader wants to know of it, on `console` or standard output."""
+        from rich.console import Console
+
+        (console or Console()).print(self)
+
+    def __rich__(self) -> RenderableType:
+        """What `rich.print` prints."""
+        return self.views.terminal(self)
+
+
+class Printed(Shown):
+    """A result that `print` shows as `show()` does, in plain text."""
+
+    __slots__ = ()
+
+    def __str__(self) -> str:
+        from rich.console import Console
+
+        console = Console(file=io.StringIO(), width=_WIDTH, color_system=None)
+        with console.capture() as found:
+            console.print(self, markup=False, emoji=False, highlight=False)
+        return "\n".join(line.rstrip() for line in found.get().strip("\n").split("\n"))
+
+    __repr__ = __str__
+
+
+class Displayed(Shown):
     """A record that a terminal (rich) and a notebook can show.
 
     Examples:
@@ -32,19 +68,6 @@ class Displayed:
         >>> record
         Record(id='7', status='not_checked', answer='It depends.')
     """
-
-    views: ClassVar[RecordViews]
-    """Set when `eirene` is imported."""
-
-    def show(self, console: Console | None = None) -> None:
-        """Prints question, critique, rewrite, scores, decisions, answer and cost, on `console` or standard output."""
-        from rich.console import Console
-
-        (console or Console()).print(self)
-
-    def __rich__(self) -> RenderableType:
-        """What `rich.print` prints."""
-        return self.views.terminal(self)
 
     def _repr_html_(self) -> str:
         """What a notebook shows: the page of a run in a frame of its own, so that neither styles the other."""

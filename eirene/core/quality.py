@@ -9,6 +9,7 @@ from typing import Annotated, Any, Literal
 
 from pydantic import Field
 
+from eirene.core.display import Printed
 from eirene.core.scores import Scores
 from eirene.core.validation import FrozenModel, is_none
 
@@ -133,8 +134,8 @@ class VerifiedRow:
     unjudged: int = 0
 
 
-@dataclass(frozen=True, slots=True)
-class QualityReport:
+@dataclass(frozen=True, slots=True, repr=False)
+class QualityReport(Printed):
     """What a check found. `rows` are those that a condition which holds counts, or that got worse, in their order."""
 
     checked: int

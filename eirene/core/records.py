@@ -22,7 +22,7 @@ from eirene.core.scores import PairJudgement, Scores
 from eirene.core.signature import digest
 from eirene.core.usage import Usage
 from eirene.core.validation import CheckedModel, FrozenModel, described, is_empty, is_none, validated
-from eirene.core.verification import NumberedEvidence, Probability, UnsaidSentence
+from eirene.core.verification import ClaimWord, NumberedEvidence, Probability, UnsaidSentence
 from eirene.text.unicode import LONE_SURROGATE, Text
 
 Mode = loop_settings.Mode
@@ -309,6 +309,10 @@ class Record(Displayed, FrozenModel):
     """Ids of the passages that were retrieved as context, in order."""
     advisory: tuple[str, ...] = ()
     """The detectors whose scores are shown and decide nothing."""
+    verdicts: dict[ClaimWord, int] = Field(default={}, exclude_if=is_empty)
+    """How many sentences of `answer` have which verdict of `eirene.verify` by the passages; empty without any."""
+    unclear: tuple[str, ...] = Field(default=(), exclude_if=is_empty)
+    """Those that are unclear: no fault was found, and the passages do not clearly say them."""
     unsaid: tuple[UnsaidSentence, ...] = Field(default=(), exclude_if=is_empty)
     """What the passages say to the question and `answer` seems to leave out, with P, as `eirene.verify` names it."""
     error: ErrorInfo | None = None

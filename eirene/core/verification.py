@@ -10,6 +10,7 @@ from typing import Annotated, Literal
 
 from pydantic import Field
 
+from eirene.core.display import Printed
 from eirene.core.validation import FrozenModel, is_empty, is_none
 
 ClaimWord = Literal["supported", "unclear", "unsupported", "contradicted", "not checked"]
@@ -133,7 +134,7 @@ class QuotationCheck(FrozenModel):
     in this order."""
 
 
-class Verification(FrozenModel):
+class Verification(Printed, FrozenModel):
     """What passages say of an answer, sentence by sentence."""
 
     id: str | None = Field(default=None, exclude_if=is_none)

@@ -118,7 +118,8 @@ def check_detectors(names: Sequence[str], resources: Resources) -> None:
     for name in names:
         lacking = resources.lacks(DETECTORS[name].needs)
         if lacking:
-            raise InputError(f"the detector {name!r} {unmet(*lacking)}", field="detectors")
+            said = f"the detector {name!r} {unmet(*lacking)}; in Python with resources=Resources(...)"
+            raise InputError(said, field="detectors")
 
 
 def build_detectors(names: Sequence[str], resources: Resources) -> tuple[Detector, ...]:

@@ -71,7 +71,8 @@ class DrawnText:
 class Refiner(Protocol):
     """Rewrites answers. Implementations are small classes; nobody inherits to share code.
 
-    One that heeds a task's `form`, `count` and `temperature` says so by `draws = True`, for the signature of the run.
+    One that heeds a task's `form`, `count` and `temperature` says so by `draws = True`, for the signature of the run;
+    one that only computes by `fixed = True`: where it changes nothing, it is not asked again.
     """
 
     @property
@@ -98,6 +99,7 @@ class EditRefiner:
     """
 
     name = "edit"
+    fixed = True
 
     def __init__(self, *, removal: Removal = "remove") -> None:
         self._removal: Removal = removal

@@ -138,9 +138,11 @@ def _told(claim: ClaimVerdict, risk: str = "") -> Iterator[str]:
 
 
 def _findings(record: Record) -> Iterator[str]:
+    from eirene.views.facts import support_in_words
     from eirene.views.faults import MISSING, verdict_of
 
     yield f"the answer does not pass: {record.status}: {_line(record.why)}"
+    yield from (f"  {_line(line)}" for line in support_in_words(record))
     critique = next((r.critique for r in record.rounds if r.critique is not None), None)
     for sentence in critique.incomplete if critique is not None else ():
         found = verdict_of(sentence)

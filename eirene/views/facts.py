@@ -16,6 +16,7 @@ from eirene.core.critique import Critique, FindingVote, Review
 from eirene.core.records import Record, Round, Status
 from eirene.core.scores import PairJudgement, Poll, Polls, Score, Scores, Unscored, number
 from eirene.core.usage import Usage
+from eirene.core.verification import ClaimWord
 
 Vote = Literal["complete", "incomplete", "invalid"]
 Number = float | None
@@ -107,6 +108,26 @@ def score_table(record: Record, *, most_rounds: int = 3) -> ScoreTable:
     said = [f"Unscored: {' '.join([what, *_bracketed(where)])}: {why}" for (what, why), where in notes.items()]
     said += [_parts(name, [scores[name] for _, scores in named if name in scores]) for name in detectors]
     return ScoreTable(tuple(name for name, _ in named), tuple(rows), tuple(filter(None, said)))
+
+
+def support_in_words(record: Record) -> tuple[str, ...]:
+    """What passages say of the answer that is shown: how many sentences have which verdict, and the unclear ones."""
+    said = verdicts_in_words(record.verdicts, "the passages")
+    return tuple(filter(None, (said, *(f'Unclear, left unchanged: "{text}"' for text in record.unclear))))
+
+
+_NOT_SUPPORTED: Mapping[ClaimWord, str] = {
+    "unclear": "unclear", "unsupported": "unsupported", "contradicted": "perhaps contradicted"
+}  # fmt: skip
+
+
+def verdicts_in_words(counts: Mapping[ClaimWord, int], against: str) -> str:
+    """How many of the checked sentences have which verdict, in a sentence; empty where none was checked."""
+    left = counts.get("not checked", 0)
+    checked = sum(counts.values()) - left
+    rest = ", ".join(f"{counts[word]:,} {said}" for word, said in _NOT_SUPPORTED.items() if counts.get(word))
+    parts = [f"{counts.get('supported', 0):,} of {checked:,} checked sentences found supported by {against}", rest]
+    return "; ".join(filter(None, [*parts, f"{left:,} not checked" if left else ""])) + "." if checked else ""
 
 
 def of_passages(record: Record) -> bool:

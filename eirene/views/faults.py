@@ -1,7 +1,7 @@
 """Faults of a sentence in a reader's words: unsupported, contradicted, misplaced, repeated - and gaps beside it.
 
-A critique's tag says that something is wrong with a sentence *or behind it*. A reader is told which: a sentence after
-which an argument is missing is complete, and what is missing has a line of its own.
+A critique's tag says that something is wrong with a sentence *or behind it*. A reader is told which: in a sentence
+after which an argument is missing no fault was found, and what is missing has a line of its own.
 """
 
 from __future__ import annotations
@@ -11,7 +11,8 @@ from dataclasses import dataclass
 
 from eirene.core.critique import Critique, Finding, FindingKind, TaggedSentence
 
-COMPLETE = "complete"
+NO_FAULT = "no fault found"
+"""No more than that: a verifier may still call the sentence unclear."""
 INCOMPLETE = "incomplete"
 """Where a model gives a tag and a reason and does not say what kind of fault it means."""
 MISSING = "missing here"
@@ -37,7 +38,6 @@ WORDS: Mapping[FindingKind, str] = {
 """The word for each kind of finding."""
 
 MEANING: Mapping[str, str] = {
-    COMPLETE: "nothing was found",
     "unsupported": "nothing that was given says it",
     "contradicted": "what was given says otherwise",
     "misplaced": "stands on the wrong side",
@@ -49,7 +49,7 @@ MEANING: Mapping[str, str] = {
 """What each word means; other words say it themselves."""
 
 STYLE: Mapping[str, str] = {
-    COMPLETE: "complete",
+    NO_FAULT: "complete",
     "unsupported": "unsupported",
     "contradicted": "contradicted",
     "factually wrong": "contradicted",
@@ -110,7 +110,7 @@ class Gap:
 
 @dataclass(frozen=True, slots=True)
 class SentenceFaults:
-    """What a reader is told of a sentence: its faults, none where it is complete, and the gaps beside it.
+    """What a reader is told of a sentence: its faults, if any, and the gaps beside it.
 
     `votes_for_gap`: the critiques that tagged the sentence Incomplete meant what is missing beside it.
     """
@@ -121,8 +121,8 @@ class SentenceFaults:
 
     @property
     def word(self) -> str:
-        """`complete`, or the words of its faults."""
-        return ", ".join(fault.word for fault in self.faults) or COMPLETE
+        """The words of its faults, or `NO_FAULT`."""
+        return ", ".join(fault.word for fault in self.faults) or NO_FAULT
 
 
 def verdict_of(sentence: TaggedSentence) -> SentenceFaults:
@@ -185,9 +185,9 @@ def marked_spans(sentence: TaggedSentence) -> tuple[ShownSpan, ...]:
 
 
 def words_in(critiques: Iterable[Critique | None]) -> tuple[str, ...]:
-    """The words that the critiques' sentences are given, for a legend: `complete` first, `missing` last."""
+    """The words for what is at fault in the critiques' sentences, for a legend: `missing` last."""
     found = {word for critique in critiques if critique is not None for word in _words(critique)}
-    order = [COMPLETE, *dict.fromkeys(WORDS.values()), INCOMPLETE]
+    order = [*dict.fromkeys(WORDS.values()), INCOMPLETE]
     order.remove("missing")
     return tuple(word for word in [*order, "missing"] if word in found)
 
@@ -196,7 +196,6 @@ def _words(critique: Critique) -> Iterator[str]:
     for sentence in critique.sentences:
         verdict = verdict_of(sentence)
         yield from (fault.word for fault in verdict.faults)
-        yield from [COMPLETE] if not verdict.faults else []
         yield from ("missing" for gap in verdict.gaps if gap.label == MISSING)
 
 

@@ -42,7 +42,7 @@ _CELL: Mapping[Vote, str] = {"incomplete": "n", "complete": "y", "invalid": "b"}
 class ShownSentence:
     """A sentence of a critique. `cells` has a letter for each drawn vote: n finds a fault, y none, b is not valid.
 
-    No `faults`: it is complete. `votes_for_gap`: the votes are on what is missing beside it. `spans` is the text again,
+    No `faults`: none was found. `votes_for_gap`: the votes are on what is missing beside it. `spans` is the text again,
     in runs at fault and between; none where no part of it alone is at fault.
     """
 

@@ -56,8 +56,10 @@ def interval_text(figure: Figure) -> str:
 def headline(report: QualityReport) -> str:
     """The verdict in one line."""
     compared = "" if report.before is None else f", compared with {report.before} of the baseline"
-    conditions = f"{len(report.outcomes)} condition{'' if len(report.outcomes) == 1 else 's'}"
-    return f"{VERDICTS[report.state]}: {report.checked} answer{'s' * (report.checked != 1)}{compared}; {conditions}"
+    answers = f"{report.checked} answer{'s' * (report.checked != 1)}{compared}"
+    if not report.outcomes:
+        return f"measured: {answers}; no condition was named, so none can fail"
+    return f"{VERDICTS[report.state]}: {answers}; {len(report.outcomes)} condition{'s' * (len(report.outcomes) != 1)}"
 
 
 def row_lines(row: RowReport) -> Iterator[str]:
@@ -225,7 +227,7 @@ def render(report: QualityReport) -> RenderableType:
     if lines:
         parts += [Text("\nRows", style="bold"), *(Text(line) for line in lines)]
     parts += [Text(), *(Text(visible(note), style="dim") for note in report.notes)]
-    parts += [*_reasons(report), Text(headline(report), style=_STYLE[report.state])]
+    parts += [*_reasons(report), Text(headline(report), style=_STYLE[report.state] if report.outcomes else "bold")]
     return Group(*parts)
 
 

@@ -11,7 +11,16 @@ from dataclasses import dataclass, replace
 from eirene.core.history import HistoryTurn
 from eirene.core.records import Item, Record
 from eirene.views.diff import DiffLine, ShownEdit, diff, edits_taken, edits_undone
-from eirene.views.facts import PolledText, ScoreRow, compared_texts, last_candidate, polled_texts, rewrites, score_table
+from eirene.views.facts import (
+    PolledText,
+    ScoreRow,
+    compared_texts,
+    last_candidate,
+    polled_texts,
+    rewrites,
+    score_table,
+    support_in_words,
+)
 from eirene.views.outcome import (
     Found,
     ShownArgument,
@@ -44,7 +53,8 @@ class ShownRound:
 class RecordView:
     """Everything but the texts that a record's page has anyway: question, answer, status.
 
-    `undone`: the edits that the gate undid, each with its round, from 1.
+    `now_said`: arguments that are said now, or how many sentences the passages support. `undone`: the edits that the
+    gate undid, each with its round, from 1.
     """
 
     summary: str
@@ -76,7 +86,7 @@ def view_of(record: Record, item: Item | None = None, *, verified: Verified | No
     return RecordView(
         summary=summary_of(record, lines),
         diff=tuple(replace(line, faults=found.of(line)) for line in lines),
-        now_said=tuple(now_said(record, arguments)),
+        now_said=(*now_said(record, arguments), *support_in_words(record)),
         undone=tuple((n, edit) for n, r in enumerate(record.rounds, start=1) for edit in edits_undone(r)),
         open=tuple(still_open(record, critiques, arguments)),
         critiques=critiques,

@@ -27,7 +27,7 @@ function drawVotes(cells, counted) {
 function drawSentence([n, said, faults, gaps, votesForGap, cells, counted, scores, spans]) {
   const drawGap = (gap) => make("li", "gap", paragraph("", drawFault(gap[0]), " ", gap[1]),
     cells && votesForGap && gap === gaps[0] ? drawVotes(cells, counted) : null);
-  const chips = faults.length ? faults.map(([word]) => word) : ["complete"];
+  const chips = faults.length ? faults.map(([word]) => word) : ["no fault found"];
   const item = make("li", "", paragraph("text", make("span", "dim", `${n}. `),
     ...chips.flatMap((word) => [drawFault(word), " "]), ...(spans.length ? drawSpans(spans) : [said])));
   for (const [word, reasons] of faults)

@@ -9,10 +9,12 @@ from typing import Any
 
 from markupsafe import Markup
 from rich import box
+from rich.console import Group, RenderableType
 from rich.table import Table
 from rich.text import Text
 
-from eirene.views.facts import visible
+from eirene.core.scores import Score, Scores
+from eirene.views.facts import cost, visible
 
 Json = Mapping[str, Any]
 Cell = str | Markup
@@ -65,6 +67,34 @@ class HtmlTable:
 
 def _text(cell: Cell) -> str:
     return cell.striptags() if isinstance(cell, Markup) else cell
+
+
+def render_status(found: Any) -> RenderableType:
+    """A batch's status: rows by status, why some failed, what they took, and whether a run is at work."""
+    rows, table = found.totals.rows, Table.grid(padding=(0, 2))
+    for justify in ("left", "right", "right"):
+        table.add_column(justify=justify)
+    table.add_row("rows", f"{rows:,}", "")
+    for name, n in found.totals.statuses.items():
+        table.add_row(f"  {name}", f"{n:,}", f"{100 * n / rows:.1f} %" if rows else "")
+    for kind, n in found.failures.items():
+        table.add_row(f"    {visible(kind)}", f"{n:,}", "")
+    held = "a run holds this journal" if found.is_held else "no run holds this journal"
+    return Group(table, Text(cost(found.totals.usage, summed=True)), Text(held))
+
+
+def render_scores(rows: Sequence[Mapping[str, Scores]]) -> RenderableType:
+    """Each row's scores in words, a detector a line."""
+    lines = ["errors from 0 to 1, lower is better"]
+    for n, found in enumerate(rows, start=1):
+        lines += [f"row {n}"] if len(rows) > 1 else []
+        for name, of in found.items():
+            lines.append(f"{name}: hallucination {_said(of.hallucination)}, coverage {_said(of.coverage)}")
+    return Text(visible("\n".join(lines)))
+
+
+def _said(score: Score) -> str:
+    return f"{score:.3f}" if isinstance(score, float) else f"unscored ({score.unscored})"
 
 
 def simple_table(*columns: str, numbers_from: int) -> Table:

@@ -37,12 +37,13 @@ from eirene.views.facts import (
     rewrites,
     score_table,
     shown_score,
+    support_in_words,
     unchecked,
     visible,
     votes,
 )
 from eirene.views.faults import (
-    COMPLETE,
+    NO_FAULT,
     Gap,
     SentenceFaults,
     letter_of,
@@ -64,11 +65,8 @@ _WHOLE = "--html and --json hold the whole."
 FRACTION = "The fraction: how many of the {} found a fault there."
 
 
-def render(record: Record, *, unclear: Sequence[str] = ()) -> RenderableType:
-    """The whole record: question, critique, rewrite, scores, decisions, outcome, answer, cost.
-
-    `unclear`: sentences of the answer that passages do not clearly say, as a verification has it.
-    """
+def render(record: Record) -> RenderableType:
+    """The whole record: question, critique, rewrite, scores, decisions, outcome, answer, cost."""
     parts: list[RenderableType] = []
     if record.history:
         parts += section("Conversation before", *history_lines(record.history))
@@ -86,7 +84,7 @@ def render(record: Record, *, unclear: Sequence[str] = ()) -> RenderableType:
         parts += section("Decisions", *_decisions(record))
     status = Text.assemble((record.status.upper(), _TONE_STYLE[TONE[record.status]]), "  ", STATUS_WORDS[record.status])
     how = [Text(HOW_TO_GIVE)] if lacks_grounding(record) else []
-    left = [Text(f'Unclear, left unchanged: "{visible(text)}"', style="yellow") for text in unclear]
+    left = [Text(visible(line)) for line in support_in_words(record)]
     parts += section("Outcome", status, Text(visible(record.why), style="dim"), *left, *how)
     parts += section("Answer", Text(visible(record.answer)))
     run = f"mode {record.mode}, backend {visible(record.backend)}, seed {record.seed}"
@@ -132,8 +130,8 @@ def critique_table(critique: Critique, counts: Sequence[tuple[int, int]] = ()) -
     """Each sentence with its number, what it is and why, and how many of the drawn critiques found a fault there.
 
     What is missing before or after a sentence has a line of its own, without a number, and so has the fraction of those
-    that miss it. `counts` has a pair for each sentence, or is empty where nobody voted. Of a long run of complete
-    sentences only the ends are shown.
+    that miss it. `counts` has a pair for each sentence, or is empty where nobody voted. Of a long run of sentences
+    without a fault only the ends are shown.
     """
     table = Table.grid(padding=(0, 2, 0, 0))
     table.add_column(justify="right")
@@ -147,7 +145,7 @@ def critique_table(critique: Critique, counts: Sequence[tuple[int, int]] = ()) -
         ends = 2 if is_calm and len(run) > CALM_RUN else len(run)
         for n, entry in enumerate([*run[:ends], *run[max(ends, len(run) - 2) :]]):
             if n == ends:
-                rest = Text(f"({len(run) - 4} more complete sentences)", style="dim italic")
+                rest = Text(f"({len(run) - 4} more sentences: {NO_FAULT})", style="dim italic")
                 table.add_row(*[""] * (len(table.columns) - 1), rest)
             for row in _rows(*entry, counts):
                 table.add_row(*row)
@@ -168,7 +166,7 @@ def _rows(
     def gap_row(gap: Gap) -> list[RenderableType]:
         return row("", [gap.label], gap is voted_gap, Text(visible(gap.text), style="yellow"))
 
-    words = [fault.word for fault in verdict.faults] or [COMPLETE]
+    words = [fault.word for fault in verdict.faults] or [NO_FAULT]
     yield from (gap_row(gap) for gap in verdict.gaps if gap.before)
     yield row(str(sentence.n), words, voted_gap is None, _with_reasons(sentence, verdict))
     yield from (gap_row(gap) for gap in verdict.gaps if not gap.before)

@@ -26,7 +26,7 @@ from eirene.core.verification import (
     Unit,
     Verification,
 )
-from eirene.views.facts import visible
+from eirene.views.facts import verdicts_in_words, visible
 from eirene.views.faults import style_of
 from eirene.views.page import page, script_safe
 from eirene.views.terminal import section
@@ -177,12 +177,7 @@ def outcome_of(found: Verification) -> list[str]:
         why = next((claim.why for claim in found.claims if claim.why), "the answer has no sentence")
         lines = [f"No sentence could be checked against {against}: {why}."]
     else:
-        named = {word: counts[word] for word in ("unclear", "unsupported")} | {
-            "perhaps contradicted": counts["contradicted"]
-        }
-        rest = "".join(f", {count:,} {word}" for word, count in named.items() if count)
-        left = f"; {counts['not checked']:,} not checked" if counts["not checked"] else ""
-        lines = [f"{counts['supported']:,} of {checked:,} checked sentences supported by {against}{rest}{left}."]
+        lines = [verdicts_in_words(counts, against)]
     if found.risk is not None and unit == "passage":  # it is fitted on passages
         lines.append(f"Risk that people would mark one of them: {found.risk:.2f}.")
     if found.quotations:

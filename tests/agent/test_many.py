@@ -26,6 +26,7 @@ def test_a_batch_goes_on_where_it_was_stopped(tmp_path: Path) -> None:
         status = eirene.batch(data, out=out, samples=4, on_row=lambda record: made.append(record.id))
     assert (made, status.totals.rows) == (["year", "none"], 2)
     assert {name: n for name, n in status.totals.statuses.items() if n} == {"accepted": 1, "not_checked": 1}
+    assert str(status).startswith("rows") and "no run holds this journal" in repr(status)
     assert repr(status.totals) == "Totals(rows=2, accepted=1, not_checked=1)"
     with pytest.raises(eirene.InputError, match=r"samples: 4 there, 5 now; .* replace_changed=True in Python"):
         eirene.batch(ROWS, out=out, samples=5)
@@ -41,6 +42,10 @@ def test_modes_are_compared_and_answers_scored(tmp_path: Path) -> None:
     with_passages, alone = eirene.score(ROWS, detectors=["rouge", "alignment"])
     assert isinstance(with_passages["alignment"].hallucination, float)
     assert isinstance(alone["alignment"].hallucination, eirene.Unscored)
+    assert str(figures).startswith("No difference in hallucination") and "Mean errors" in str(figures)
+    assert str(eirene.score(ROWS, detectors="alignment")).splitlines()[1:3] == [
+        "row 1", f"alignment: hallucination {with_passages['alignment'].hallucination:.3f}, coverage 0.000",
+    ]  # fmt: skip
     assert eirene.score(ROWS[0]) == eirene.score(eirene.Item(**ROWS[0])) == [with_passages]
 
 
@@ -49,7 +54,10 @@ def test_answers_are_checked_against_a_baseline(tmp_path: Path) -> None:
     good, kept = [{**ROWS[0], "answer": "It was opened in March 1890."}], str(tmp_path / "baseline.jsonl")
     assert eirene.check(ROWS[0], fail_if="contradicted > 0", write_baseline=kept).state == "holds"
     assert not Path(kept).exists()
-    assert eirene.check(good, fail_if=["contradicted > 0"], write_baseline=kept).state == "passed"
+    passed = eirene.check(good, fail_if=["contradicted > 0"], write_baseline=kept)
+    assert (passed.state, passed.notes) == ("passed", (f"wrote a baseline of 1 answers to {kept}",))
+    assert str(passed).endswith("passed: 1 answer; 1 condition") and "unsupported" in repr(passed)
+    assert str(eirene.verify(**{key: ROWS[0][key] for key in ("answer", "context")})).startswith("Outcome\n  0 of 1")
     report = eirene.check(ROWS[0], baseline=kept, fail_if="worse > 2%")
     assert (report.state, [row.counted for row in report.rows]) == ("holds", [("worse", "contradicted")])
     assert eirene.check(ROWS[1], fail_if="contradicted > 0").state == "unmeasured"

@@ -18,6 +18,7 @@ def baseline(run: Run, tmp_path: Path) -> Path:
     file = tmp_path / "baseline.jsonl"
     result = run("check", GOOD, "--write-baseline", file)
     assert (result.code, result.err) == (0, f"wrote a baseline of 3 rows to {file}\n")
+    assert result.out.endswith("measured: 3 answers; no condition was named, so none can fail\n")
     return file
 
 
@@ -132,7 +133,7 @@ def test_rows_with_nothing_given_are_unscored_and_no_pass(run: Run, tmp_path: Pa
 def test_bad_usage_is_one_clear_error(run: Run) -> None:
     for told, said in [
         ((), "nothing can fail"),
-        (("--fail-if", "worse > 2%"), "name one with --baseline"),
+        (("--fail-if", "worse > 2%"), "name one, or write one first"),
         (("--fail-if", "worse ~ 2%"), "must be QUANTITY > LIMIT"),
         (("--fail-if", "new > 2", "--baseline", "no-such-file"), "no such file"),
         (("--fail-if", "unsupported > 2", "--tolerance", "2"), "'tolerance' must be"),

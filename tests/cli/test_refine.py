@@ -58,8 +58,15 @@ def test_passages_and_sides_stand_beside_a_question_and_an_answer(run: Run, tmp_
     assert run(*asked, stdin=b"It was opened in 1899.\n").record["answer"] == "It was opened in 1890."
     assert_error(run(*asked, "--context", "-"), "standard input is one text")
     unclear, tracks = "So it would carry trains for long.", "The bridge carries two railway tracks."
-    shown = run("refine", "--question", "When?", "--answer", f"{tracks} {unclear}", "--context", tracks).out
-    assert f'Unclear, left unchanged: "{unclear}"' in " ".join(shown.split())
+    asked_too = ("refine", "--question", "When?", "--answer", f"{tracks} {unclear}", "--context", tracks)
+    shown = " ".join(run(*asked_too).out.split())
+    assert f"no fault found 0/20 {unclear}" in shown and f'Unclear, left unchanged: "{unclear}"' in shown
+    assert "1 of 2 checked sentences found supported by the passages; 1 unclear." in shown
+    record = run(*asked_too, "--json").record
+    assert (record["verdicts"], record["unclear"]) == ({"supported": 1, "unclear": 1}, [unclear])
+    asked = ("refine", "--question", "Who?", "--answer", "It was painted by forty men. We love it.", "--json")
+    flagged = run(*asked, "--context", "The bridge was opened in 1890.").record
+    assert (flagged["status"], len(flagged["rounds"])) == ("flagged", 1)
     mine = ("--question", "When?", "--answer", "It was opened in 1899.", "--context", "-")
     assert run("score", *mine, stdin=file.read_bytes()).out.startswith("errors from 0 to 1, lower is better\nrouge: ")
     assert run("check", *mine, "--fail-if", "contradicted > 0", stdin=file.read_bytes()).code == 3
@@ -72,7 +79,7 @@ def test_passages_and_sides_stand_beside_a_question_and_an_answer(run: Run, tmp_
 
 def test_the_reader_sees_every_part_of_the_record(run: Run) -> None:
     shown = run("refine", EXAMPLES / "dropped-argument.json").out
-    for part in ("Question", "Critique", "tag consistency", "complete", "missing here", "Rewrite", "+ ", "Scores",
+    for part in ("Question", "Critique", "tag consistency", "no fault found", "missing here", "Rewrite", "+ ", "Scores",
                  "rouge", "alignment", "coverage", "Round 1", "ACCEPTED", "Answer", "Cost"):  # fmt: skip
         assert part in shown
     assert max(len(line) for line in shown.splitlines()) <= 80

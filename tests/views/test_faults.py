@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import get_args
 
 from eirene.core.critique import Finding, FindingKind, Tag, TaggedSentence
-from eirene.views.faults import MEANING, STYLE, WORDS, letter_of, marked_spans, style_of, verdict_of
+from eirene.views.faults import MEANING, NO_FAULT, STYLE, WORDS, letter_of, marked_spans, style_of, verdict_of
 
 TEXT = "Trams are loud and old."
 
@@ -46,7 +46,7 @@ def test_every_kind_has_a_word_and_every_word_a_style_and_a_letter() -> None:
 def test_a_tag_and_a_reason_without_a_finding_is_incomplete() -> None:
     verdict = verdict_of(sentence(reason="It is vague."))
     assert (verdict.word, verdict.faults[0].reasons) == ("incomplete", ("It is vague.",))
-    assert verdict_of(sentence(tag="Complete", reason=None)).word == "complete"
+    assert verdict_of(sentence(tag="Complete", reason=None)).word == NO_FAULT
 
 
 def test_what_is_missing_blames_no_sentence() -> None:
@@ -54,7 +54,7 @@ def test_what_is_missing_blames_no_sentence() -> None:
     for at, before in [(33, False), (10, True), (0, True), (20, False)]:
         found = finding("missing", at, at, 'Missing for "pro": "Trams are quiet".', "Trams are quiet.")
         verdict = verdict_of(sentence(found, reason=found.reason))
-        assert (verdict.word, verdict.faults, verdict.votes_for_gap) == ("complete", (), True)
+        assert (verdict.word, verdict.faults, verdict.votes_for_gap) == (NO_FAULT, (), True)
         assert [(gap.line, gap.before) for gap in verdict.gaps] == [
             ('missing here for "pro": "Trams are quiet".', before)
         ]
@@ -92,7 +92,7 @@ def test_a_reason_that_no_finding_names_stays() -> None:
 
 def test_where_a_misplaced_sentence_belongs_no_other_is_blamed() -> None:
     verdict = verdict_of(sentence(finding("misplaced", 33, 33, edit="Taxes rise."), tag="Complete", reason=None))
-    assert (verdict.word, verdict.votes_for_gap) == ("complete", False)
+    assert (verdict.word, verdict.votes_for_gap) == (NO_FAULT, False)
     assert [gap.line for gap in verdict.gaps] == ['belongs here: "Taxes rise".']
 
 

@@ -12,6 +12,7 @@ from eirene.core.critique import Critique, Finding, Review, TaggedSentence
 from eirene.core.records import STATUSES, BeforeAfter, Record
 from eirene.core.scores import Scores, Unscored
 from eirene.views.facts import consistency, score_table, visible
+from eirene.views.faults import NO_FAULT
 from eirene.views.terminal import critique_table, render
 from tests.views.records import ANSWER, record
 
@@ -98,9 +99,9 @@ def test_the_rewrite_that_is_shown_is_one_that_changed_something() -> None:
 def test_a_long_answer_shows_what_matters() -> None:
     """Of 500 sentences that nobody finds fault with, most are only counted; the one with a fault is always shown."""
     text = shown(record("accepted", item={"answer": " ".join([ANSWER, *["Birds sing in every tree."] * 500])}))
-    assert "(496 more complete sentences)" in text
+    assert "(496 more sentences: no fault found)" in text
     assert "because: It says nothing" in text
-    assert len(re.findall(r"^ +[\d]+  complete ", text, re.MULTILINE)) == 5
+    assert len(re.findall(r"^ +[\d]+  no fault found ", text, re.MULTILINE)) == 5
 
 
 def test_why_there_is_no_critique_is_said() -> None:
@@ -152,7 +153,7 @@ def test_of_many_complete_sentences_the_ends_are_shown() -> None:
         tag_consistency=1.0, reason_consistency=None, n_drawn=3, n_valid=3, n_requested=3,
     )  # fmt: skip
     shown = text_of(critique_table(critique))
-    assert "S6." not in shown and "(8 more complete sentences)" in shown
+    assert "S6." not in shown and "(8 more sentences: no fault found)" in shown
 
 
 def missing_after_the_first() -> Critique:
@@ -168,12 +169,12 @@ def missing_after_the_first() -> Critique:
 
 
 def test_a_sentence_is_not_blamed_for_what_is_missing_after_it() -> None:
-    """The sentence is complete; what is missing has a line behind it, with the fraction of those that say so."""
+    """What is missing has a line behind the sentence, with the fraction of those that say so."""
     critique = missing_after_the_first()
     lines = [line.split() for line in text_of(critique_table(critique, [(18, 20), (0, 20)])).splitlines()]
-    assert lines[0] == ["1", "complete", "S1."]
+    assert lines[0] == ["1", *NO_FAULT.split(), "S1."]
     assert " ".join(lines[1]) == 'missing here 18/20 for "pro": "Trams are quiet".'
-    assert lines[2] == ["2", "complete", "0/20", "S2."]
+    assert lines[2] == ["2", *NO_FAULT.split(), "0/20", "S2."]
 
 
 def test_a_rewrite_that_went_astray_is_cut_with_a_note() -> None:

@@ -60,7 +60,7 @@ def printed(found: Verification) -> str:
 
 def test_the_outcome_counts_every_verdict_and_hedges_contradictions() -> None:
     assert outcome_of(FOUND) == [
-        "1 of 4 checked sentences supported by 2 passages, 1 unclear, 1 unsupported, 1 perhaps contradicted; "
+        "1 of 4 checked sentences found supported by 2 passages; 1 unclear, 1 unsupported, 1 perhaps contradicted; "
         "1 not checked.",
         "Risk that people would mark one of them: 0.98.",
         "4 quotations: 1 exact, 2 altered, 1 not found.",

@@ -19,6 +19,7 @@ from pydantic import BaseModel, ConfigDict, ValidationError
 from pydantic_core import PydanticSerializationError
 
 from eirene.agent.batch.runner import RowOutcome
+from eirene.core.display import Printed
 from eirene.core.errors import InputError
 from eirene.core.records import STATUSES, ErrorInfo, Record, Status
 from eirene.core.usage import Usage
@@ -141,8 +142,8 @@ class Totals:
         return f"Totals(rows={self.rows}{''.join(counts)})"
 
 
-@dataclass(frozen=True, slots=True)
-class BatchStatus:
+@dataclass(frozen=True, slots=True, repr=False)
+class BatchStatus(Printed):
     """What the lines of a journal add up to. `failures`: failed rows by the kind of their error."""
 
     totals: Totals

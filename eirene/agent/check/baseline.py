@@ -25,7 +25,7 @@ from eirene.gate.verdict import harm_by_scores
 
 _KEY = "eirene_baseline"
 _FORM = 2
-_ANEW = "write it anew with --write-baseline, from the answers that it was made of"
+_ANEW = "write it anew (--write-baseline, in Python write_baseline) from the answers that it was made of"
 
 TOLERANCE = 0.2
 """Of error scores in [0, 1]; benchmarks/results/check.md has what this and others call worse."""

@@ -222,8 +222,8 @@ def parse_condition(text: str, detectors: Collection[str], *, has_baseline: bool
     found = _FORM.fullmatch(text)
     if found is None:
         raise _error(
-            f"must be QUANTITY > LIMIT, such as 'worse > 2%', 'contradicted > 3' or 'alignment.coverage > 0.3', "
-            f"got {text[:200]!r}"
+            "a condition must be QUANTITY > LIMIT, such as 'worse > 2%', 'contradicted > 3' or "
+            f"'alignment.coverage > 0.3', got {text[:200]!r}"
         )
     name, operator, percent = found["quantity"], found["operator"], bool(found["percent"])
     unit: Unit = "score" if "." in name else "share" if percent else "rows"
@@ -234,7 +234,7 @@ def parse_condition(text: str, detectors: Collection[str], *, has_baseline: bool
         what = "good rows: it takes < or <=" if name == "better" else "errors, fewer are better: it takes > or >="
         raise _error(f"{name} counts {what}, got {text[:200]!r}")
     if name in NEEDS_BASELINE and not has_baseline:
-        raise _error(f"{name} compares with a baseline; name one with --baseline, or write one with --write-baseline")
+        raise _error(f"{name!r} needs a baseline to compare with: name one, or write one first")
     limit = Fraction(found["limit"]) / (100 if percent else 1)
     if unit != "rows" and limit > 1:
         raise _error(f"the limit must be at most {'100%' if percent else '1, as scores are'}, got {text[:200]!r}")
@@ -258,7 +258,7 @@ def _check_name(name: str, detectors: Collection[str]) -> None:
 
 
 def _error(said: str) -> InputError:
-    return InputError(f"--fail-if: {said}", field="fail-if")
+    return InputError(said, field="fail-if")
 
 
 def judge(condition: Condition, figure: Figure) -> ConditionOutcome:

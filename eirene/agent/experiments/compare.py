@@ -234,7 +234,7 @@ def _warn_of_idle(modes: Sequence[Mode], items: Sequence[Item]) -> None:
     idle = [mode for mode in modes if mode == "improve" or (mode == "generic" and not has_sides)]
     if idle:
         what = f"hardly anything in mode {' and '.join(idle)}" + ("" if has_sides else " without given arguments")
-        logger.warning("the embedded backend rewrites %s: leave them out (--modes) or name a model (--backend)", what)
+        logger.warning("the embedded backend rewrites %s: leave them out, or take a model as the backend", what)
 
 
 async def _row(job: _Job, parts: Parts) -> CompareRow:

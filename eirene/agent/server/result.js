@@ -1,6 +1,7 @@
 // A critique, a comparison of two texts, scores, and the result of a run: drawn for the steps and for the end alike.
 
-const STYLES = { complete: "complete", unsupported: "unsupported", contradicted: "contradicted", misplaced: "misplaced",
+const NO_FAULT = "no fault found";
+const STYLES = { [NO_FAULT]: "complete", unsupported: "unsupported", contradicted: "contradicted", misplaced: "misplaced",
   "factually wrong": "contradicted", repeated: "repeated", missing: "missing", "an opinion": "opinion" };
 const MISSING = "missing here"; // a gap's label; its other one is for what stands elsewhere and belongs there
 
@@ -39,7 +40,7 @@ function drawSentence(sentence, counted) {
   const gap = (wanted, first) => sentence.gaps.filter((found) => found.before === wanted).map((found) =>
     drawGap(found, sentence.n, sentence.votes_for_gap && found === first ? counted : null));
   const text = sentence.spans.length ? drawSpans(sentence.spans) : [sentence.text];
-  const chips = sentence.faults.length ? sentence.faults.map((fault) => drawFault(fault.word)) : [drawFault("complete")];
+  const chips = sentence.faults.length ? sentence.faults.map((fault) => drawFault(fault.word)) : [drawFault(NO_FAULT)];
   const line = make("li", { value: String(sentence.n) },
     ...chips, make("span", { class: "text" }, ...text), " ", sentence.votes_for_gap ? null : drawVotes(counted),
     ...sentence.faults.flatMap((fault) => fault.reasons).map((reason) => make("p", { class: "because" }, reason)));
@@ -171,10 +172,10 @@ function drawWhy(result) {
   const parts = [];
   if (faulty.length) parts.push(make("h4", {}, "What was found in your answer"), ...drawCritique({ ...first.critique, sentences: faulty }));
   else if (first && first.critique.unchecked) parts.push(make("p", { class: "hint" }, first.critique.unchecked));
-  if (rest) parts.push(folded(`${rest} ${faulty.length ? "other " : ""}sentence${rest > 1 ? "s are" : " is"} complete`,
+  if (rest) parts.push(folded(`${rest} ${faulty.length ? "other " : ""}sentence${rest > 1 ? "s" : ""}: ${NO_FAULT}`,
     ...drawCritique({ ...first.critique, unchecked: "", sentences: found.filter(isCalm) })));
   if (parts.length) parts.push(make("h4", {}, result.rounds.some((round) => round.rewritten) ? "What the gate decided" : "How it ended"));
-  parts.push(make("p", { class: "why" }, result.why));
+  parts.push(make("p", { class: "why" }, result.why), ...result.support.map((line) => make("p", { class: "hint", dir: "auto" }, line)));
   if (result.error) parts.push(make("p", { class: "hint" }, result.error.kind + ": " + result.error.message));
   if (result.status === "not_checked" && result.why === facts.nothingGiven)
     parts.push(make("p", { class: "note" }, "Fill in arguments or passages and refine again, or have the server started with a " +

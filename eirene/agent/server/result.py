@@ -11,7 +11,17 @@ from eirene.core.critique import HALLUCINATIONS, Critique, TaggedSentence
 from eirene.core.findings.tags import in_order
 from eirene.core.records import Item, Record, Round
 from eirene.views.diff import DiffLine, DiffPiece, changes_in_words, diff, edits_taken, edits_undone
-from eirene.views.facts import STATUS_WORDS, consistency, cost, last_candidate, readings, score_table, unchecked, votes
+from eirene.views.facts import (
+    STATUS_WORDS,
+    consistency,
+    cost,
+    last_candidate,
+    readings,
+    score_table,
+    support_in_words,
+    unchecked,
+    votes,
+)
 from eirene.views.faults import WORDS, marked_spans, verdict_of
 
 Json = dict[str, Any]
@@ -74,6 +84,7 @@ def shown_result(record: Record, item: Item) -> Json:
         "status": record.status,
         "outcome": STATUS_WORDS[record.status],
         "why": record.why,
+        "support": support_in_words(record),
         "error": None if record.error is None else record.error.model_dump(),
         "answer": record.answer,
         "diff": None if rewrite is None else shown_diff(record.original, rewrite),

@@ -22,7 +22,6 @@ from eirene.core.errors import BackendError, InputError
 if TYPE_CHECKING:
     from eirene.agent.batch.control import Limits
     from eirene.agent.batch.engine import Batch
-    from eirene.agent.batch.journal import BatchStatus
     from eirene.agent.batch.runner import Runner
     from eirene.cli.progress import BatchWatch
 
@@ -185,24 +184,4 @@ def status(journal: Journal, *, as_json: AsJson = False) -> None:
         if as_json:
             typer.echo(found.to_json())
             return
-        _show(found)
-
-
-def _show(found: BatchStatus) -> None:
-    from rich.table import Table
-
-    from eirene.views.facts import cost, visible
-
-    rows = found.totals.rows
-    table = Table.grid(padding=(0, 2))
-    for name in ("", "", ""):
-        table.add_column(name, justify="left" if not table.columns else "right")
-    table.add_row("rows", f"{rows:,}", "")
-    for name, n in found.totals.statuses.items():
-        table.add_row(f"  {name}", f"{n:,}", f"{100 * n / rows:.1f} %" if rows else "")
-    for kind, n in found.failures.items():
-        table.add_row(f"    {visible(kind)}", f"{n:,}", "")
-    shown = console()
-    shown.print(table)
-    shown.print(cost(found.totals.usage, summed=True))
-    shown.print("a run holds this journal" if found.is_held else "no run holds this journal")
+        found.show(console())

@@ -55,6 +55,8 @@ class EmbeddedRefiner:
     unchanged.
     """
 
+    fixed = True
+
     def __init__(self, encoder: Encodes) -> None:
         self._encoder = encoder
 

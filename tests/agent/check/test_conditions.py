@@ -48,13 +48,14 @@ REFUSED = {
 def test_what_is_no_condition_is_refused_with_what_was_wanted() -> None:
     wrong = {}
     for text, said in REFUSED.items():
-        with pytest.raises(InputError, match="--fail-if: ") as raised:
+        with pytest.raises(InputError) as raised:
             parsed(text)
+        assert "--" not in str(raised.value)
         if said not in str(raised.value):
             wrong[text] = str(raised.value)
     assert wrong == {}
     for name in ("worse", "net", "missing", "new"):
-        with pytest.raises(InputError, match="compares with a baseline"):
+        with pytest.raises(InputError, match="needs a baseline"):
             parsed(f"{name} > 0", has_baseline=False)
 
 

@@ -346,12 +346,12 @@ def test_fields_grow_with_their_text(tab: Browser) -> None:
 
 
 def test_what_is_missing_is_no_fault_of_the_sentence_before_it(tab: Browser) -> None:
-    """The sentence is called complete; what is missing has a line of its own, with the place and the votes."""
+    """No fault is found in the sentence; what is missing has a line of its own, with the place and the votes."""
     with served(embedded_engine()) as server:
         ask_by_keyboard(tab, server)
         lines = tab.read("[...document.querySelectorAll('#result ol.sentences > li')].map((it) => it.innerText)")
         assert len(lines) == 2
-        assert lines[0].startswith("complete") and "critiques" not in lines[0]
+        assert lines[0].startswith("no fault found") and "critiques" not in lines[0]
         assert "missing after sentence 1" in lines[1] and "Cages make animals suffer" in lines[1]
         assert "found in 20 of 20 draws" in lines[1]
 
