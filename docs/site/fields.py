@@ -3,9 +3,7 @@
 from __future__ import annotations
 
 import ast
-import importlib
 import inspect
-import pkgutil
 import re
 import textwrap
 from itertools import pairwise
@@ -17,9 +15,7 @@ from pydantic.fields import FieldInfo
 
 import eirene
 from eirene.core.loop_settings import Setting
-from eirene.eval import detectors
 
-EVERY_DETECTOR = "::: eirene.eval.detectors"
 EVERY_ERROR = "::: eirene.core.errors"
 ENTRY = re.compile(r"^::: eirene\.(\w+)$", re.MULTILINE)
 BOUNDS = {"ge": "from", "gt": "above", "le": "to"}
@@ -41,10 +37,7 @@ def on_page_markdown(markdown: str, **_: Any) -> str:
         parts = [f"{found[0]}.{name}\n    options: {{ heading_level: 3 }}" for name in methods(model)]
         return "\n\n".join([head, table(model), *parts])
 
-    for mark, entries in ((EVERY_DETECTOR, detector_entries), (EVERY_ERROR, error_entries)):
-        if mark in markdown:
-            markdown = markdown.replace(mark, entries())
-    return ENTRY.sub(entry, markdown)
+    return ENTRY.sub(entry, markdown.replace(EVERY_ERROR, error_entries()))
 
 
 def error_entries() -> str:
@@ -54,17 +47,6 @@ def error_entries() -> str:
         f"::: eirene.{name}"
         for name, found in named.items()
         if isinstance(found, type) and issubclass(found, eirene.EireneError)
-    )
-
-
-def detector_entries() -> str:
-    """An entry for each class of detectors: its docstring says how it scores."""
-    names = [found.name for found in pkgutil.iter_modules(detectors.__path__, f"{detectors.__name__}.")]
-    return "\n\n".join(
-        f"::: {name}.{kind.__name__}\n    options: {{ show_signature: false, separate_signature: false, members: [] }}"
-        for name in names
-        for kind in vars(importlib.import_module(name)).values()
-        if isinstance(kind, type) and kind.__module__ == name and "Score: " in (kind.__doc__ or "")
     )
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+import runpy
 from pathlib import Path
 from typing import get_args
 
@@ -59,9 +60,14 @@ def test_no_page_in_docs_is_written_by_a_program() -> None:
     assert [page.name for page in DOCS.rglob("*.md") if page.stat().st_size > 20_000] == []
 
 
-def test_every_detector_stands_in_the_table() -> None:
+def test_every_detector_stands_in_the_table_and_in_the_site_s_reference() -> None:
     table = section(read_page("concepts/detectors"), "One interface")
     assert [name for name in DETECTORS if f"`{name}`" not in table] == []
+    reference = runpy.run_path(str(DOCS / "site/detectors.py"))["on_page_markdown"](
+        read_page("reference/api/detectors")
+    )
+    assert [name for name in DETECTORS if f"\n- `{name}`: " not in reference] == []
+    assert reference.count("- *Score*: ") == reference.count("- *Needs*: ") == reference.count("\n## ")
 
 
 def test_every_published_detector_stands_in_its_table_with_model_and_licence() -> None:

@@ -48,7 +48,7 @@ class AlignmentDetector(_EncoderDetector):
         answer = the worst argument.
     Needs: given text, in English as the answer is. Of passages, coverage looks at the sentences that bear on the
         question, hallucination at all of them. With source `derived` hallucination is unscored.
-    Reference: design, section 7; docs/concepts/detectors.md.
+    Reference: own; docs/concepts/detectors.md.
     Examples:
         >>> import asyncio
         >>> from eirene.models.encoder import load_encoder

@@ -56,7 +56,7 @@ class SalienceDetector:
         hold the map's largest entries.
     Needs: given text and a local model. With source `derived` hallucination is unscored.
     Reference: NPOV, section 3.2 and appendix C.
-    Example: docs/concepts/detectors.md.
+    Example: docs/concepts/salience.md.
     """
 
     needs: frozenset[Need] = frozenset({"given", "local_model"})
