@@ -80,10 +80,7 @@ def papers(
         make_folder(folder)
         write_text(str(folder / "summary.json"), json.dumps(found, ensure_ascii=False, indent=1) + "\n", force=True)
         write_text(str(Path(out) / "papers.md"), page(Path(out)), force=True)
-        legend = Legend([found])
-        typer.echo(
-            "\n\n".join([legend.runs().replace(" TABLE ", f" {table} "), table_text([found], legend), legend.reasons()])
-        )
+        typer.echo(page(Path(out), only=table))
         say(f"see {Path(out) / 'papers.md'}")
 
 
@@ -110,38 +107,11 @@ def listing() -> str:
     """Every table of the papers: the command of it, or why there is none."""
     from eirene.agent.experiments.papers import papers as known
 
-    lines = []
-    for name, paper in known()["papers"].items():
-        own = {key: t for key, t in known()["tables"].items() if key.rpartition("-")[0] == name}
-        lines += [f"## {paper}", ""]
-        for key, t in own.items():
-            how = f"`eirene papers {key}`" if "run" in t else f"no command: {t['why']}"
-            lines.append(f"- Table {key.rpartition('-')[2]}, {t['title']}: {how}")
-        lines.append("")
-    return "\n".join(lines)
-
-
-def page(folder: Path) -> str:
-    """Every table that has a command, as it was measured in a folder, and why the others have none.
-
-    Raises `InputError` for a summary there that cannot be read.
-    """
-    from eirene.agent.experiments.papers import papers as known
-
-    tables = known()["tables"]
-    runs = {name: list(map(_summary, sorted((folder / name).glob("*/summary.json")))) for name in tables}
-    legend = Legend([run for found in runs.values() for run in found])
-    of = "\n".join(f"- {name}-N: table N of {paper}" for name, paper in known()["papers"].items())
-    parts, others = ["# The papers' tables", HEAD, of, legend.runs()], dict[str, list[str]]()
-    for name, table in tables.items():
-        if "run" not in table:
-            others.setdefault(table["why"], []).append(name)
-            continue
-        parts += [f"## {name}: {table['title']}", " ".join(table["differs"].split())]
-        parts += [table_text(runs[name], legend)] if runs[name] else [f"Not measured here yet: `eirene papers {name}`."]
-    parts += ["## Why a figure is missing", legend.reasons()] if legend.numbers else []
-    parts += ["## Tables without a command", "\n".join(f"- {', '.join(names)}: {why}" for why, names in others.items())]
-    return "\n\n".join(parts) + "\n"
+    said = [f"{key}-N: table N of {paper}" for key, paper in known()["papers"].items()]
+    for name, table in known()["tables"].items():
+        how = f"`eirene papers {name}`" if "run" in table else f"no command: {table['why']}"
+        said.append(f"- {name}, {table['title']}: {how}")
+    return "\n".join(said)
 
 
 HEAD = """In a cell stands the paper's figure -> ours, with its 95 % interval by bootstrap, and n where it is not that
@@ -149,48 +119,29 @@ of all rows. A letter names the run; what needs no model is of the run with most
 reason why there is no figure."""
 
 
-def _summary(file: Path) -> Json:
-    """The figures of one run, as they were kept."""
-    try:
-        found: Json = json.loads(file.read_bytes())
-        table_text([found], Legend([found]))  # what it lacks shows there
-    except (ValueError, LookupError, TypeError, AttributeError) as error:
-        why = f"is not as `eirene papers` wrote it ({type(error).__name__}: {error})"
-        raise InputError(f"{why}; delete it: the same command makes it again from the rows", where=str(file)) from None
-    return found
+def page(folder: Path, *, only: str = "") -> str:
+    """Every table that has a command, or `only` one, as it was measured in a folder; why the others have none.
 
+    Raises `InputError` for a summary there that cannot be read.
+    """
+    from eirene.agent.experiments.papers import papers as known
 
-class Legend:
-    """What a page says once: the runs, by a letter where there are several, and the reasons by number."""
-
-    def __init__(self, runs: Sequence[Json]) -> None:
-        said = sorted(set(map(_run, runs)))
-        self.letters = {how: chr(ord("A") + n) if len(said) > 1 else "" for n, how in enumerate(said)}
-        self.numbers: dict[str, int] = {}
-
-    def runs(self) -> str:
-        """How tables were measured; letters are those of the cells."""
-        return "\n".join(f"- {letter}: {how}" if letter else how for how, letter in self.letters.items())
-
-    def reasons(self) -> str:
-        """The reasons that cells name by their numbers."""
-        return "\n".join(f"{number}. {why}" for why, number in self.numbers.items())
-
-    def cell(self, ours: Sequence[tuple[str, Json, int | None]], *, percent: bool) -> str:
-        """The figures of runs (letter, figure, rows read), one that several have once; else why there is none."""
-        from eirene.views.tables import figure
-
-        said: dict[str, str] = {}
-        for letter, one, read in ours:
-            if "value" in one:
-                scaled = {k: 100 * one[k] for k in ("value", "low", "high") if percent and one.get(k) is not None}
-                n = f", n = {one['n']:,}" if one.get("n", read) != read else ""
-                text = figure({**one, **scaled}, 1 if percent else 3) + n
-                said[text] = said.get(text, "") + letter
-        if said:
-            return "; ".join(f"{letters} {text}".strip() for text, letters in said.items())
-        numbers = (self.numbers.setdefault(one["unscored"], len(self.numbers) + 1) for _, one, _ in ours)
-        return f"({', '.join(map(str, dict.fromkeys(numbers)))})"
+    tables = {name: t for name, t in known()["tables"].items() if only in ("", name)}
+    runs = {name: list(map(_summary, sorted((folder / name).glob("*/summary.json")))) for name in tables}
+    said = sorted({_run(run) for found in runs.values() for run in found})
+    letters = {how: chr(ord("A") + n) if len(said) > 1 else "" for n, how in enumerate(said)}
+    parts, others, numbers = list[str](), dict[str, list[str]](), dict[str, int]()
+    for name, table in tables.items():
+        if "run" not in table:
+            others.setdefault(table["why"], []).append(name)
+            continue
+        parts += [f"## {name}: {table['title']}", " ".join(table["differs"].split())]
+        parts += [table_text(runs[name], letters, numbers) if runs[name] else f"Not measured: `eirene papers {name}`."]
+    of = "\n".join(f"- {name}-N: table N of {paper}" for name, paper in known()["papers"].items())
+    parts = ["# The papers' tables", HEAD, of, "\n".join(f"- {letters[how]} {how}" for how in said), *parts]
+    parts += ["## Why a figure is missing", "\n".join(f"{n}. {why}" for why, n in numbers.items())] if numbers else []
+    left = "\n".join(f"- {', '.join(names)}: {why}" for why, names in others.items())
+    return "\n\n".join([*parts, *(["## Tables without a command", left] if left else [])]) + "\n"
 
 
 def _run(run: Json) -> str:
@@ -199,37 +150,54 @@ def _run(run: Json) -> str:
     return f"`{flags}`" + (f": {run['note']}" if run["note"] else "")
 
 
-def table_text(runs: Sequence[Json], legend: Legend) -> str:
+def _summary(file: Path) -> Json:
+    """The figures of one run, as they were kept."""
+    try:
+        found: Json = json.loads(file.read_bytes())
+        table_text([found], {_run(found): ""}, {})  # what it lacks shows there
+    except (ValueError, LookupError, TypeError, AttributeError) as error:
+        why = f"is not as `eirene papers` wrote it ({type(error).__name__}: {error})"
+        raise InputError(f"{why}; delete it: the same command makes it again from the rows", where=str(file)) from None
+    return found
+
+
+def table_text(runs: Sequence[Json], letters: Json, numbers: dict[str, int]) -> str:
     """The runs of a table as one in Markdown: what is printed -> what they gave, or the numbers of the reasons."""
     from eirene.agent.experiments.papers import papers as known
+    from eirene.eval.registry import DETECTORS
     from eirene.views.tables import markdown_table
 
     table, lines = known()["tables"][runs[0]["table"]], []
-    named = [(legend.letters[_run(run)], run["blocks"]) for run in runs]
+    free = {name for name in table.get("detectors", ()) if DETECTORS[name].needs <= {"given"}}
     for at, block in enumerate(table["blocks"]):
-        made = [(letter, blocks[at]) for letter, blocks in named]
-        where = _block_name(block.get("name", ""), made)
+        made = [(letters[_run(run)], run["blocks"][at]) for run in runs]
+        rows = ", ".join(f"{letter} {own['read']}".strip() for letter, own in made if own["read"])
+        file = next((own["data"] for _, own in made if own["read"]), None)
+        where = f"{block.get('name', '')} ({file}: {rows} rows)".strip() if file else block.get("name", "")
         for n, row in enumerate(block["rows"]):
-            own = [max(made, key=lambda one: one[1]["read"] or 0)] if _is_free(table, row) else made
+            is_free = free & {row.get("of"), *".".join(row.get("ours", ())).split(".")}
+            own = [max(made, key=lambda one: one[1]["read"] or 0)] if is_free else made
             ours = [[(letter, cell, found["read"]) for cell in found["rows"][n]["ours"]] for letter, found in own]
             columns = zip(table["columns"], zip(*ours, strict=True), strict=True)
-            cells = [legend.cell(cells, percent="%" in name) for name, cells in columns]
+            cells = [_cell(cells, numbers, percent="%" in name) for name, cells in columns]
             printed = row.get("printed") or [""] * len(cells)
             lines.append([where, row["name"], *(f"{a} -> {b}".strip() for a, b in zip(printed, cells, strict=True))])
             where = ""
     return markdown_table(["", "", *table["columns"]], lines)
 
 
-def _is_free(table: Json, row: Json) -> bool:
-    """Whether a row's figures are of a detector that needs no model."""
-    from eirene.eval.registry import DETECTORS
+def _cell(ours: Sequence[tuple[str, Json, int | None]], numbers: dict[str, int], *, percent: bool) -> str:
+    """The figures of runs (letter, figure, rows read), one that several have once; else why there is none."""
+    from eirene.views.tables import figure
 
-    of = f".{row.get('of', '')}. {' '.join(row.get('ours', ()))}"
-    return any(f".{name}." in of and DETECTORS[name].needs <= {"given"} for name in table.get("detectors", ()))
-
-
-def _block_name(name: str, made: Sequence[tuple[str, Json]]) -> str:
-    """A block's name with its file, and how many rows of it each run has read."""
-    read = [(letter, block) for letter, block in made if block["read"]]
-    rows = ", ".join(f"{letter} {block['read']}".strip() for letter, block in read)
-    return f"{name} ({read[0][1]['data']}: {rows} rows)".strip() if read else name
+    said: dict[str, str] = {}
+    for letter, one, read in ours:
+        if "value" in one:
+            scaled = {key: 100 * one[key] for key in ("value", "low", "high") if percent and one.get(key) is not None}
+            n = f", n = {one['n']:,}" if one.get("n", read) != read else ""
+            text = figure({**one, **scaled}, 1 if percent else 3) + n
+            said[text] = said.get(text, "") + letter
+    if said:
+        return "; ".join(f"{own} {text}".strip() for text, own in said.items())
+    reasons = (numbers.setdefault(one["unscored"], len(numbers) + 1) for _, one, _ in ours)
+    return f"({', '.join(map(str, dict.fromkeys(reasons)))})"

@@ -121,7 +121,7 @@ def test_the_list_has_every_table_of_the_papers(run: Run) -> None:
         assert [name for name in TABLES if name.startswith(f"{paper}-")] == [
             f"{paper}-{n}" for n in range(1, count + 1)
         ]
-    assert listed.count("- Table ") == sum(PRINTED.values())
+    assert listed.count("\n- ") == sum(PRINTED.values())
     assert all(f"`eirene papers {name}`" in listed for name in RUN)
     assert all(table["why"] in listed for table in TABLES.values() if "run" not in table)
 
@@ -251,7 +251,7 @@ def test_several_runs_of_a_table_are_one(tmp_path: Path) -> None:
         (tmp_path / "npov-2" / name).mkdir(parents=True)
         (tmp_path / "npov-2" / name / "summary.json").write_text(json.dumps(found), "utf-8")
     said = page(tmp_path)
-    assert "- B: `eirene papers TABLE --model b`" in said
+    assert "- B `eirene papers TABLE --model b`" in said
     assert "(f.jsonl: A 9, B 3 rows)" in said and "| -> B 0.250 |" in said
     assert "| no model: `alignment` | -> A 0.500, n = 3 |" in said and "0.789 -> A 0.500, n = 3; B 0.500" in said
     assert "- eir-2, npov-4, fava-6, fava-8, fava-9, fava-15" in said

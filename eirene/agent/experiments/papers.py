@@ -20,6 +20,7 @@ import numpy as np
 from pydantic import Field, TypeAdapter, ValidationError
 
 from eirene.agent.backends import BackendOptions, resolve_backend
+from eirene.agent.critics import readout_of
 from eirene.agent.experiments.compare import ComparePlan, acompare
 from eirene.agent.experiments.compare_summary import summarise as compared
 from eirene.agent.experiments.critic import aevaluate_feedback, arun_critic, found_by
@@ -193,10 +194,12 @@ def _cases(block: Json, place: str) -> list[FeedbackCase]:
 
 
 async def _feedback(table: Json, block: Json, place: str, run: PaperRun) -> Json:
-    cases = run.drawn(_cases(block, place))
+    cases, settings = run.drawn(_cases(block, place)), run.settings()
+    if readout_of(run.parts, settings) == "vote":  # of probabilities there are no samples that could stop early
+        settings = run.settings(**table["settings"])
     made = await aevaluate_feedback(
-        cases, run.parts, settings=run.settings(**table["settings"]), journal=run.out / "rows.jsonl",
-        concurrency=run.workers, on_row=run.on_row,
+        cases, run.parts, settings=settings, journal=run.out / "rows.jsonl", concurrency=run.workers,
+        on_row=run.on_row,
     )  # fmt: skip
     return {"read": len(cases), **feedback_report(made.rows)}
 

@@ -102,9 +102,8 @@ class GgufEngine:
             settings, template="its chat template" if spec.template is None else f"the template {spec.template!r}"
         )
         self._thread = ThreadPoolExecutor(max_workers=1, thread_name_prefix="eirene-gguf")
-        self._thread.submit(
-            int
-        ).result()  # loading holds the interpreter: a thread interrupted as it starts is never ended
+        # Loading holds the interpreter: a thread that is interrupted meanwhile, before it has begun, is never ended.
+        self._thread.submit(int).result()
         try:  # there, as a signal would drop the server before its loop has begun
             self._server: Any = self._thread.submit(server_of, settings, secrets.token_urlsafe()).result()
         except (RuntimeError, ValueError) as error:  # what a moment ago could be loaded
