@@ -53,6 +53,7 @@ _DOUBT = re.compile(
     re.IGNORECASE,
 )
 """What lines beside the verdicts say where these are not meant, or are not the last word."""
+_IN_DOUBT = "ambiguous: what stands beside the verdicts puts them in doubt"
 
 
 @dataclass(slots=True)
@@ -110,6 +111,7 @@ def _read(text: str, sentences: Sequence[Sentence]) -> list[_SentenceVerdict]:
     verdicts = list(_of_json(json_object(written) or {}))
     if verdicts:
         _check_not_quoted(written, sentences)
+        _check_beside(*body.split(written, 1))
     else:
         verdicts = _of_lines(body, sentences)
     if not verdicts:
@@ -149,7 +151,7 @@ def _of_lines(body: str, sentences: Sequence[Sentence]) -> list[_SentenceVerdict
                 in_doubt |= _is_in_doubt(line, is_below=bool(found))
                 has_numbers |= _number(line) is not None
     if found and in_doubt:
-        raise UnreadableError("ambiguous: what stands beside the verdicts puts them in doubt")
+        raise UnreadableError(_IN_DOUBT)
     if has_numbers and any(v.n is None for v in found):
         raise UnreadableError("ambiguous: verdicts with and without a number")
     if is_suspect:
@@ -189,6 +191,13 @@ def _past(pattern: re.Pattern[str], text: str) -> int:
 def _is_in_doubt(line: str, *, is_below: bool) -> bool:
     comes_back = is_below and (_HELD_TAG.search(line) or line.lstrip().startswith(("{", "[{")))
     return bool(comes_back or _DOUBT.search(line[:_LONGEST]) or _DOUBT.search(line[-_LONGEST:]))
+
+
+def _check_beside(above: str, below: str) -> None:
+    """What stands around the JSON is judged as what stands beside verdicts in lines."""
+    lines = [(line, text is below) for text in (above, below) for line in text.split("\n")]
+    if any(_is_in_doubt(line, is_below=is_below) for line, is_below in lines):
+        raise UnreadableError(_IN_DOUBT)
 
 
 def _check_suspect(found: Sequence[_SentenceVerdict], sentences: Sequence[Sentence]) -> None:

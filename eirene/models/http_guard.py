@@ -16,7 +16,7 @@ from types import FunctionType, ModuleType
 from typing import Any
 
 from eirene.core.errors import AddressError, BackendError, MalformedReplyError, RedirectedError, ReplyTooLargeError
-from eirene.models.redaction import redacted, secrets_sent, shown_address
+from eirene.models.redaction import redacted, secrets_sent, shown_address, without_keys
 
 _DEFAULT_PORTS = {"http": 80, "https": 443}
 _SIGNED = "AWS4"  # a signature over the headers, which are not to be changed any more
@@ -204,5 +204,6 @@ class _Body:
             )
 
     def hand_over(self) -> None:
-        """Leaves the body where the client looks for one that has been read."""
+        """Leaves the body, without the call's keys, where the client looks for one that has been read."""
+        self._call.body = bytearray(without_keys(self._call.body, self._call.secrets))
         self._response._content = bytes(self._call.body)

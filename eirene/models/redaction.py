@@ -28,6 +28,7 @@ NO_KEY = "not-needed"
 """What clients are given that insist on a key where a server asks for none. It is no secret."""
 _PIECE = 6  # characters of a secret that are hidden wherever they stand: servers cut what they quote
 _LEAST = 4  # characters of a secret; what is shorter ("x", "EMPTY" without its last letter) cannot be told from words
+_LEAST_IN_REPLY = 16  # characters of a key that a reply must not hold: a shorter one ("local") may be a word of it
 _MOST = 20_000  # characters of one message that are looked at: far more than is ever shown
 _LOWER = str.maketrans(string.ascii_uppercase, string.ascii_lowercase)
 
@@ -103,6 +104,15 @@ def secrets_of(model: object) -> set[str]:
         for name in type(model).model_fields:
             found |= _secrets_in(getattr(model, name, None), name)
     return {secret for secret in found if _is_secret(secret)}
+
+
+def without_keys(body: bytes | bytearray, secrets: Iterable[str]) -> bytes | bytearray:
+    """The body of a reply with `[redacted]` for each whole key of the call, as it is and as JSON writes it."""
+    for secret in secrets:
+        if len(secret) >= _LEAST_IN_REPLY:
+            for written in (secret, json.dumps(secret)[1:-1], secret.replace("/", r"\/")):
+                body = body.replace(written.encode("utf-8", "replace"), HIDDEN.encode())
+    return body
 
 
 def secrets_sent(url: str, headers: Iterable[tuple[str, str]]) -> set[str]:

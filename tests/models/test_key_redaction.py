@@ -150,9 +150,14 @@ async def test_a_client_that_nobody_knows_hides_what_looks_like_a_key(status: in
     assert_hidden(str(error))
 
 
-async def test_an_answer_that_holds_the_like_of_a_key_is_not_touched() -> None:
-    text = "Put sk-proj-abcdef0123456789 into OPENAI_API_KEY, and mine.CANARY/9f3k+2m=x too."
-    with LoopbackServer(text) as server:
-        chat = ChatModel(openai(server.base_url, api_key=KEY), retry=QUICK)
-        (reply,) = await chat.send(ASK, sampling=Sampling(), seeds=[1], meter=Meter())
-    assert reply.text == text
+async def test_of_an_answer_the_whole_key_is_hidden_and_the_like_of_one_is_not() -> None:
+    """A server may repeat in its reply what it was sent."""
+    for text, key in (
+        ("Put sk-proj-abcdef0123456789 into OPENAI_API_KEY, and mine.CANARY/9f3k+2m=x too.", KEY),
+        ("A local model needs no key.", "local"),
+        (f"Bearer {KEY} came.", KEY),
+    ):
+        with LoopbackServer(text) as server:
+            chat = ChatModel(openai(server.base_url, api_key=key), retry=QUICK)
+            (reply,) = await chat.send(ASK, sampling=Sampling(), seeds=[1], meter=Meter())
+        assert reply.text == text.replace(KEY, "[redacted]")
