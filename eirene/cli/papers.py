@@ -116,7 +116,7 @@ def listing() -> str:
 
 HEAD = """In a cell stands the paper's figure -> ours, with its 95 % interval by bootstrap, and n where it is not that
 of all rows. A letter names the run; what needs no model is of the run with most rows. A number in parentheses is the
-reason why there is no figure."""
+reason why there is no figure, behind a row's name for the whole row."""
 
 
 def page(folder: Path, *, only: str = "") -> str:
@@ -180,14 +180,21 @@ def table_text(runs: Sequence[Json], letters: Json, numbers: dict[str, int]) -> 
             ours = [[(letter, cell, found["read"]) for cell in found["rows"][n]["ours"]] for letter, found in own]
             columns = zip(table["columns"], zip(*ours, strict=True), strict=True)
             cells = [_cell(cells, numbers, percent="%" in name) for name, cells in columns]
-            printed = row.get("printed") or [""] * len(cells)
-            lines.append([where, row["name"], *(f"{a} -> {b}".strip() for a, b in zip(printed, cells, strict=True))])
+            why = {cell for cell in cells if cell}
+            is_bare = len(why) == 1 and min(why).startswith("(")
+            pairs = zip(row.get("printed") or [""] * len(cells), cells, strict=True)
+            told = (f"{said} -> {cell}".strip() if cell and not is_bare else said for said, cell in pairs)
+            lines.append([where, f"{row['name']} {min(why)}" if is_bare else row["name"], *told])
             where = ""
     return markdown_table(["", "", *table["columns"]], lines)
 
 
 def _cell(ours: Sequence[tuple[str, Json, int | None]], numbers: dict[str, int], *, percent: bool) -> str:
-    """The figures of runs (letter, figure, rows read), one that several have once; else why there is none."""
+    """The figures of runs (letter, figure, rows read), one that several have once; else why there is none.
+
+    "" for what the row does not have.
+    """
+    from eirene.agent.experiments.papers import NO_FIGURE
     from eirene.views.tables import figure
 
     said: dict[str, str] = {}
@@ -199,5 +206,6 @@ def _cell(ours: Sequence[tuple[str, Json, int | None]], numbers: dict[str, int],
             said[text] = said.get(text, "") + letter
     if said:
         return "; ".join(f"{own} {text}".strip() for text, own in said.items())
-    reasons = (numbers.setdefault(one["unscored"], len(numbers) + 1) for _, one, _ in ours)
-    return f"({', '.join(map(str, dict.fromkeys(reasons)))})"
+    reasons = dict.fromkeys(one["unscored"] for _, one, _ in ours if one["unscored"] != NO_FIGURE)
+    told = ", ".join(str(numbers.setdefault(why, len(numbers) + 1)) for why in reasons)
+    return f"({told})" if told else ""

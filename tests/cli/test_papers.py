@@ -254,4 +254,5 @@ def test_several_runs_of_a_table_are_one(tmp_path: Path) -> None:
     assert "- B `eirene papers TABLE --model b`" in said
     assert "(f.jsonl: A 9, B 3 rows)" in said and "| -> B 0.250 |" in said
     assert "| no model: `alignment` | -> A 0.500, n = 3 |" in said and "0.789 -> A 0.500, n = 3; B 0.500" in said
+    assert "| no tuning: the model's `judge` | -> B 0.250 | -> B 0.250 |" in said
     assert "- eir-2, npov-4, fava-6, fava-8, fava-9, fava-15" in said

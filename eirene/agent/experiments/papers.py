@@ -54,6 +54,7 @@ from eirene.text.sentences import split_sentences
 Json = dict[str, Any]
 T = TypeVar("T")
 EMBEDDED = "embedded"
+NO_FIGURE = "no such figure of this line"
 _HERE = ("hf:", "gguf:")
 _FAULTY = 0.5
 """A sentence of this error or more is not supported."""
@@ -167,7 +168,7 @@ async def _block(table: Json, block: Json, run: PaperRun) -> Json:
 def look(report: Json, path: str, why: str | None, lacks: str) -> Json:
     """The figure at a path of a report, names apart by dots; or unscored, with the reason that stands nearest."""
     if why or (not path and "unscored" not in report):
-        return {"unscored": why or "no such figure of this line"}
+        return {"unscored": why or NO_FIGURE}
     found: Any = report
     for name in path.split("."):
         reasons = found.get("unscored") if isinstance(found, dict) else None
