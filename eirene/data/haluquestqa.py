@@ -156,7 +156,7 @@ def _numbered(text: str) -> list[str]:
     for mark in _NUMBER.finditer(text):
         if int(mark[1]) == len(starts) + 1:
             starts.append(mark.span())
-    ends = [start for start, _ in starts[1:]] + [len(text)]
+    ends = [start for start, _ in starts[1:]] + [len(text)] * bool(starts)
     return [text[begin:end].strip() for (_, begin), end in zip(starts, ends, strict=True)]
 
 

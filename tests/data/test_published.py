@@ -199,6 +199,7 @@ def test_a_row_of_another_form_says_what_it_lacks(subtests: pytest.Subtests, tmp
         ("eli5", {**ELI5, "title": 5}, "the column 'title' must be a text"),
         ("haluquestqa", {"question": "Why?"}, "is no row of HaluQuestQA; keys: question"),
         ("haluquestqa", {**PUBLISHED, "output": "1. [Complete]"}, "'output' judges 1 statements, 'input' has 3"),
+        ("haluquestqa", {**PUBLISHED, "output": "It is incomplete."}, "'output' judges 0 statements, 'input' has 3"),
         ("asqa", 5, "a row must be a JSON object"),
         (None, {"instruction": "Add.", "input": "1, 2", "output": "3"}, "--map FIELD=COLUMN says which is which"),
         *((None, {"question": "Why?", "answer": "So.", key: "c-17"}, f"unknown key {key!r}") for key in (
