@@ -10,7 +10,6 @@ from typing import Any
 import pytest
 
 from eirene.agent.experiments.papers import look, papers
-from eirene.cli.papers import folder_name, page, shown_name
 from eirene.testing.loopback import LoopbackServer
 from eirene.testing.script import ScriptedReply, ScriptedRequest
 from tests.cli.run import Run, assert_error, write
@@ -97,6 +96,9 @@ def test_each_table_runs_from_end_to_end(table: str, run: Run, tmp_path: Path) -
             assert run("papers", table, "--data", folder, "--out", tmp_path / "out", "--samples", "2", *flags).code == 0
             drawn = [r for r in server.requests[asked:] if "penalty" not in r.text and "Verdict" not in r.text]
             assert len(drawn) >= 3 * 3, [r.text for r in drawn]
+            for kept in (tmp_path / "out").rglob("answers-*.json"):
+                kept.write_text('{"Who is Ann?": []}', "utf-8")
+            assert_error(run(*command), ".json: is damaged (List should have at least 1 item")
     summary = next((tmp_path / "out" / table).glob("*/summary.json"))
     cells = [c for b in json.loads(summary.read_text("utf-8"))["blocks"] for row in b["rows"] for c in row["ours"]]
     assert any("value" in cell for cell in cells)
@@ -104,14 +106,21 @@ def test_each_table_runs_from_end_to_end(table: str, run: Run, tmp_path: Path) -
     assert f"## {table}:" in (tmp_path / "out" / "papers.md").read_text("utf-8")
 
 
-def test_the_judge_of_a_table_is_read(run: Run, tmp_path: Path) -> None:
-    """ChainPoll on made answers has the area that its verdicts give, and no poll is unread."""
+def test_the_judge_of_a_table_is_read_and_two_models_share_the_page(run: Run, tmp_path: Path) -> None:
+    """ChainPoll on made answers has the area that its verdicts give, and no poll is unread; a figure stands once, with
+    the letters of its runs, and a reason once for its row."""
     made(tmp_path)
+    command = ("papers", "chainpoll-9", "--data", tmp_path, "--out", tmp_path / "out", "--samples", "3")
     with LoopbackServer(model) as server:
-        done = run("papers", "chainpoll-9", "--data", tmp_path, "--out", tmp_path / "out", "--samples", "3",
-                   "--model", "openai:m", "--base-url", server.base_url)  # fmt: skip
-    assert "0.847 -> 1.000" in done.out
-    assert re.search(r"polls without a verdict.* 0\.000, n = 18", done.out), done.out
+        alone = run(*command, "--model", "openai:m", "--base-url", server.base_url)
+        both = run(*command, "--model", "openai:n", "--base-url", server.base_url, "--sample", "2")
+    assert "0.847 -> 1.000" in alone.out
+    assert re.search(r"polls without a verdict.* 0\.000, n = 18", alone.out), alone.out
+    assert "- A `eirene papers TABLE --data DIR --model openai:m --samples 3`\n- B `eirene" in both.out
+    assert "(knowledge_qa.jsonl: A 3, B 2 rows)" in both.out and "0.500 -> AB 0.500 |" in both.out
+    assert re.search(r"\| Max pseudo-entropy \(\d\) \| 0\.611 \|", both.out), both.out
+    page = (tmp_path / "out" / "papers.md").read_text("utf-8")
+    assert "- eir-2, npov-4, fava-6, fava-8, fava-9, fava-15" in page and page.count("\n1. ") == 1
 
 
 def test_the_list_has_every_table_of_the_papers(run: Run) -> None:
@@ -208,51 +217,3 @@ def test_another_sets_rows_and_damaged_files_are_refused(
     assert_error(run("papers", table, "--model", "openai:m", "--data", folder, "--out", out), said)
     assert [f for f in out.rglob("*") if f.is_dir() and not any(f.iterdir())] == []
     assert out.exists() is bad[0].startswith("out")
-
-
-def test_answers_that_were_kept_and_are_damaged_are_named(run: Run, tmp_path: Path) -> None:
-    """And what to do about it; two files of one name have folders of their own."""
-    made(tmp_path)
-    with LoopbackServer(model) as server:
-        command = ("papers", "eir-6", "--data", tmp_path, "--out", tmp_path / "out", "--samples", "2",
-                   "--model", "openai:m", "--base-url", server.base_url)  # fmt: skip
-        assert run(*command).code == 0
-        for damage in ('{"Who is Ann?": ["A ba', '["Ann"]', '{"Who is Ann?": []}'):
-            kept = next((tmp_path / "out").rglob("answers-*.json"))
-            kept.write_text(damage, "utf-8")
-            assert_error(run(*command), f"{kept.name}: is damaged")
-        kept.unlink()
-        assert run(*command).code == 0
-
-
-def test_two_gguf_files_of_one_name_have_folders_of_their_own(tmp_path: Path) -> None:
-    names = set()
-    for n in (1, 2):
-        (tmp_path / str(n)).mkdir()
-        file = tmp_path / str(n) / "m.gguf"
-        file.write_bytes(b"GGUF tokenizer.chat_template %d" % n)
-        assert shown_name(f"gguf:{file}?threads=1") == "gguf:m.gguf?threads=1"
-        names.add(folder_name(f"gguf:{file}?threads=1"))
-    assert len(names) == 2 and all(re.fullmatch("gguf-m.gguf-threads-1-[0-9a-f]{12}", name) for name in names)
-
-
-def test_several_runs_of_a_table_are_one(tmp_path: Path) -> None:
-    """A figure stands once, with the letters of its runs; reasons are numbered once; what needs no model is of the
-    run with the most rows."""
-    for name, read, judged in (("a", 9, {"unscored": "no judge"}), ("b", 3, {"value": 0.25, "n": 3})):
-        table = TABLES["npov-2"]
-        blocks = [
-            {"name": b["name"], "data": "f.jsonl", "read": read, "rows": [
-                {"name": r["name"], "ours": [judged if "judge" in r["name"] else {"value": 0.5, "n": 3}] * 2}
-                for r in b["rows"]]}
-            for b in table["blocks"]
-        ]  # fmt: skip
-        found = {"table": "npov-2", "command": f"eirene papers npov-2 --model {name}", "note": "", "blocks": blocks}
-        (tmp_path / "npov-2" / name).mkdir(parents=True)
-        (tmp_path / "npov-2" / name / "summary.json").write_text(json.dumps(found), "utf-8")
-    said = page(tmp_path)
-    assert "- B `eirene papers TABLE --model b`" in said
-    assert "(f.jsonl: A 9, B 3 rows)" in said and "| -> B 0.250 |" in said
-    assert "| no model: `alignment` | -> A 0.500, n = 3 |" in said and "0.789 -> A 0.500, n = 3; B 0.500" in said
-    assert "| no tuning: the model's `judge` | -> B 0.250 | -> B 0.250 |" in said
-    assert "- eir-2, npov-4, fava-6, fava-8, fava-9, fava-15" in said

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import faulthandler
 from pathlib import Path
 from typing import Any
 
@@ -24,7 +25,7 @@ from eirene.eval.resources import Resources
 from eirene.feedback_model.base import FeedbackRequest
 from eirene.models.chat import ChatModel, Sampling
 from eirene.models.gguf.chat import GgufScorer
-from eirene.models.gguf.trial import try_model
+from eirene.models.gguf.trial import server_of, try_model
 from eirene.models.resolve import ChatOptions, resolve_chat
 from eirene.npov.writers import ChatWriter, WriteTask
 from eirene.prompts import Message
@@ -94,6 +95,16 @@ async def test_a_cancelled_request_ends_soon_and_the_next_is_answered(gguf_file:
         await long
     reply = await chat.ask([Message("user", "Say yes.")], sampling=Sampling(seed=1, temperature=0.0), meter=Meter())
     assert reply.text.strip()
+
+
+def test_a_server_may_be_dropped_as_soon_as_it_is_loaded(gguf_file: Path) -> None:
+    """Its loop has begun by then; one that is told to end before never would, nor would the process, which a failure
+    of this test ends with where it stood."""
+    settings = {"path": str(gguf_file), "context": 256, "threads": 1, "template": None}
+    faulthandler.dump_traceback_later(120, exit=True)
+    for _ in range(3):
+        server_of(settings, "key", warmup=False)
+    faulthandler.cancel_dump_traceback_later()
 
 
 def test_refine_keeps_the_original_or_says_what_it_accepted(gguf_file: Path) -> None:

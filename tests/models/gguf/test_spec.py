@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import os
+import re
 import struct
 from pathlib import Path
 
 import pytest
 
 from eirene.agent.backends import BackendOptions, resolve_backend
+from eirene.cli.papers import folder_name, shown_name
 from eirene.core.errors import InputError
 from eirene.models.gguf import spec as module
 from eirene.models.gguf.spec import (
@@ -152,7 +154,19 @@ def test_the_digest_changes_with_the_file(tmp_path: Path) -> None:
     assert file_digest(str(one)) == file_digest(str(one))
 
 
-@pytest.mark.parametrize(("load", "threads"), [(0.0, 4), (1.2, 3), (3.9, 1), (40.0, 1)])
+def test_two_files_of_one_name_have_folders_of_their_own(tmp_path: Path) -> None:
+    """Figures of a model are kept in a folder of its name, which does not tell where the file lies."""
+    names = set()
+    for n in (1, 2):
+        file = tmp_path / str(n) / "m.gguf"
+        file.parent.mkdir()
+        file.write_bytes(b"GGUF tokenizer.chat_template %d" % n)
+        assert shown_name(f"gguf:{file}?threads=1") == "gguf:m.gguf?threads=1"
+        names.add(folder_name(f"gguf:{file}?threads=1"))
+    assert len(names) == 2 and all(re.fullmatch("gguf-m.gguf-threads-1-[0-9a-f]{12}", name) for name in names)
+
+
+@each("load, threads", [(0.0, 4), (1.2, 3), (3.9, 1), (40.0, 1)])
 def test_threads_are_the_cores_that_are_idle(load: float, threads: int, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(os, "getloadavg", lambda: (load, 0.0, 0.0))
     monkeypatch.setattr(os, "sched_getaffinity", lambda _: set(range(4)))
