@@ -16,7 +16,7 @@ from eirene._version import __version__
 from eirene.cli import calibrate, check, compare, npov, prompts, refine, report, score, serve, synth, verify
 from eirene.cli.batch import app as batch
 from eirene.cli.evaluate import critiques, detectors
-from eirene.cli.flags import Command
+from eirene.cli.flags import Command, Group
 from eirene.cli.papers import papers
 from eirene.cli.terminal import configure_streams, log_to_stderr, say
 from eirene.core.errors import AuthError, EireneError, InputError, MissingExtraError
@@ -25,7 +25,8 @@ from eirene.core.process import acting_as_ctrl_c, settings_for_loading
 
 app = typer.Typer(
     name="eirene",
-    help="Finds what an answer lacks, has it rewritten, re-scores it, and only then lets it through.",
+    cls=Group,
+    help="Finds what an answer lacks, has it rewritten, and lets the rewrite through only if it is better.",
     add_completion=False,
     pretty_exceptions_enable=False,
     context_settings={"help_option_names": ["-h", "--help"]},
@@ -36,7 +37,7 @@ for _command in (
 ):  # fmt: skip
     app.command(_command.__name__)(_command)
 app.add_typer(batch.app, name="batch")
-evaluate = typer.Typer(help="Measure on labelled data.", no_args_is_help=True)
+evaluate = typer.Typer(cls=Group, help="Measure on labelled data.", no_args_is_help=True)
 for _command in (detectors.detectors, critiques.feedback, critiques.critic, compare.blind):
     evaluate.command(_command.__name__)(_command)
 app.add_typer(evaluate, name="evaluate")

@@ -10,7 +10,7 @@ import typer
 from eirene.cli import flags
 from eirene.cli.data_flags import FormFlags
 from eirene.cli.evaluate.critiques import print_table, show_or_json
-from eirene.cli.flags import Without, with_groups
+from eirene.cli.flags import Group, Without, with_groups
 from eirene.cli.model_flags import ScoreFlags
 from eirene.cli.progress import watch
 from eirene.cli.terminal import console, output, resumable, say
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from eirene.agent.experiments.detectors import CalibrationRun
     from eirene.gate.calibration import GateCalibration
 
-app = typer.Typer(help="Fit thresholds on your own labels.", no_args_is_help=True)
+app = typer.Typer(cls=Group, help="Fit thresholds on your own labels.", no_args_is_help=True)
 FILE = "calibration.json"
 
 Data = Annotated[

@@ -153,7 +153,9 @@ class TextFlags:
     """One's own question and answer in place of a file, and what the answer is to be checked against."""
 
     question: Annotated[str | None, typer.Option(metavar="TEXT|FILE|-", help="The question, instead of a file.")] = None
-    answer: Annotated[str | None, typer.Option(metavar="TEXT|FILE|-", help="The answer to it.")] = None
+    answer: Annotated[
+        str | None, typer.Option(metavar="TEXT|FILE|-", help="The answer to check, instead of a file.")
+    ] = None
     context: Annotated[
         list[str] | None,
         typer.Option(metavar="TEXT|FILE|DIR|-", help="A passage, or a file of passages; repeatable."),

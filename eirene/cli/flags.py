@@ -15,7 +15,7 @@ from dataclasses import MISSING, dataclass, fields, is_dataclass
 from typing import TYPE_CHECKING, Annotated, Any, Literal, Self, get_args, get_origin, get_type_hints
 
 import typer
-from typer.core import TyperCommand
+from typer.core import TyperCommand, TyperGroup
 
 from eirene.core.errors import InputError
 from eirene.core.loop_settings import LoopSettings, Setting
@@ -38,6 +38,15 @@ class Without(Only):
     """The same for all flags but these."""
 
 
+class Group(TyperGroup):
+    """A group of commands whose `--help` calls a switch no `<bool>`."""
+
+    def format_help(self, ctx: Any, formatter: Any) -> None:
+        """Prints the commands, and the flags that all of them take."""
+        _show_types(self, ctx)
+        super().format_help(ctx, formatter)
+
+
 class Command(TyperCommand):
     """A command whose `--help` shows its main flags alone, where it names them."""
 
@@ -48,23 +57,26 @@ class Command(TyperCommand):
         main: tuple[str, ...] = () if self.show_all else getattr(self.callback, "main_flags", ())
         place = {f"--{name}": n for n, name in enumerate((*main, "help-all"))}
         options: list[Any] = [param for param in self.params if param.param_type_name == "option"]
-        for option in options:
-            _show_type(option, ctx)
-            if main:
-                option.hidden, option.rich_help_panel = option.opts[0] not in place, None
+        _show_types(self, ctx)
         if main:
+            for option in options:
+                option.hidden, option.rich_help_panel = option.opts[0] not in place, None
             self.params.sort(key=lambda param: place.get(param.opts[0], -1))
             options[-1].help = f"Show all {len(options)} flags."
         super().format_help(ctx, formatter)
 
 
-def _show_type(option: Any, ctx: Any) -> None:
-    """Lets choices wrap between words, and leaves out that a switch is one."""
-    kind = option.display_type_rich(ctx) or ""
-    if option.is_bool_flag:
-        option.metavar = ""
-    elif kind.startswith("<") and "|" in kind:
-        option.metavar = kind.strip("<>").replace("|", " | ")
+_TYPES = {"<str>": "TEXT", "<int>": "N", "<float>": "NUMBER", "<bool>": ""}
+
+
+def _show_types(command: Any, ctx: Any) -> None:
+    """Lets choices wrap between words, names types in capitals, and leaves out that a switch is one."""
+    for param in command.get_params(ctx):
+        kind = param.display_type_rich(ctx) or ""
+        if param.param_type_name == "argument":
+            param.display_type_rich = lambda ctx: ""
+        elif kind.startswith("<") and param.metavar is None:
+            param.metavar = _TYPES.get(kind, kind.strip("<>").replace("|", " | "))
 
 
 def _show_all(context: typer.Context, wanted: bool) -> None:

@@ -44,7 +44,12 @@ CALL_TIMEOUT_S = 60.0
 _ON_THIS_MACHINE = ("hf:", "gguf:")
 _PRICE_FILE = ".toml"
 
-Backend = Annotated[str, _loop_option(help="The model that critiques and rewrites.")]
+Backend = Annotated[
+    str,
+    _loop_option(
+        help="Who critiques and rewrites: embedded, openai:gpt-4o-mini or another model (docs/guides/backends.md)."
+    ),
+]
 Detectors = Annotated[str | None, _detectors_option(help="Which detectors score and decide, comma-separated.")]
 LocalModel = Annotated[
     str | None,
@@ -75,7 +80,12 @@ class CallFlags:
     """What is said of model calls. `price` is the backend's, or the judge's of a command that has no backend."""
 
     base_url: Annotated[
-        str | None, _calls_option("--base-url", help="The server of the chat models.", callback=checked_address)
+        str | None,
+        _calls_option(
+            "--base-url",
+            help="The address of the chat models' server, such as http://localhost:8080/v1.",
+            callback=checked_address,
+        ),
     ] = None
     timeout: Annotated[
         float, _calls_option(metavar="S", min=0.1, help="Seconds that an attempt of a call may take.")

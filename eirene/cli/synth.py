@@ -11,7 +11,7 @@ import typer
 from eirene.cli import flags
 from eirene.cli.batch.flags import LimitFlags
 from eirene.cli.data_flags import CorpusEncoder
-from eirene.cli.flags import Without, listed, with_groups
+from eirene.cli.flags import Group, Without, listed, with_groups
 from eirene.cli.model_flags import CallFlags
 from eirene.cli.progress import watch
 from eirene.cli.terminal import console, output, say
@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from eirene.core.records import Item
     from eirene.synth.rows import AnswerTotals
 
-app = typer.Typer(help="Make synthetic data: answers with errors that are known because they were made.")
+app = typer.Typer(cls=Group, help="Make synthetic data: answers with errors that are known because they were made.")
 
 Corpus = Annotated[str, typer.Argument(metavar="FILE|DIR", help="The passages, as --corpus takes them.")]
 FavaOut = Annotated[str, typer.Option(metavar="FILE", help="The journal, a line per row; a rerun goes on with it.")]

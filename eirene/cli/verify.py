@@ -47,7 +47,7 @@ FailOn = Annotated[
 Threshold = Annotated[
     float | None,
     typer.Option(
-        metavar="RISK", help="Fail if a row's risk in [0, 1] is above: how likely people mark something in it."
+        metavar="RISK", help="Fail if a row's risk is above: how likely people would find a fault in it, 0 to 1."
     ),
 ]
 _NAMED = "answer"

@@ -8,13 +8,12 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
-from typer.core import TyperGroup
 
 from eirene.cli import flags
 from eirene.cli.batch.flags import BatchModels, DryRunFlags, LimitFlags, OfflineFlags, RunFlags, runner_for, stoppable
 from eirene.cli.batch.plan import dry_run, exchange
 from eirene.cli.data_flags import IN_HELP, CorpusFlags, DataFlags, SkipBad, tell_skipped
-from eirene.cli.flags import LoopFlags, TraceFlags, with_groups
+from eirene.cli.flags import Group, LoopFlags, TraceFlags, with_groups
 from eirene.cli.model_flags import ModelFlags
 from eirene.cli.terminal import console, output, say
 from eirene.core.errors import BackendError, InputError
@@ -29,7 +28,7 @@ In = Annotated[str, typer.Argument(metavar="IN", help=IN_HELP)]
 Out = Annotated[str, typer.Option(metavar="OUT.jsonl", help="The journal: a line for each finished row.")]
 
 
-class _RunByDefault(TyperGroup):
+class _RunByDefault(Group):
     """`batch IN ...` is `batch run IN ...`: what is no command's name is the data's."""
 
     def parse_args(self, ctx: Any, args: list[str]) -> list[str]:
