@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from difflib import SequenceMatcher
 from itertools import permutations
 
@@ -33,6 +33,8 @@ _COPULAS = frozenset(["is", "are", "was", "were", "be", "been"])
 _ONE_WAY = frozenset(["by", "than"])
 """What one is to another, the other may be to it ("is married to"); that Lind was taught by Rowe goes one way."""
 _JOINS = frozenset(["while", "when", "if", "as", "and", "or", "but", "where"])
+_Places = list[tuple[frozenset[str], frozenset[str]]]
+"""Words of one clause, each with those of another one that stand in their place."""
 
 
 def opposes(given: str, claim: str) -> bool:
@@ -82,44 +84,65 @@ def _crossed(claim: str, texts: Sequence[str]) -> int | None:
     """Which sentence has a claim's subject with another value than the claim, whose value another subject has.
 
     "The hall was built by Lind", where the hall was built by Rowe, and the station by Lind; "Order 7 went on May 9"
-    is said of order 8. Each clause of a claim is read beside each two given clauses that are built alike. One
-    with words of both is crossed, unless it says more than they do, or another one has all of its words.
+    is said of order 8; "ploughs in the south" of the north. Each clause of a claim is read beside each two given
+    clauses that are built alike. One with words of both is crossed, unless it says more than they do, or another one
+    has all of its words.
     """
     given = [(n, clause) for n, text in enumerate(texts) for clause in (_stems(text), *_clauses(text))]
     parts = [frozenset(clause) - _LIGHT for clause in _clauses(claim)]
     whole = frozenset().union(*parts)
     for (n, one), (m, other) in permutations(given, 2):
-        places = _places(one, other, is_one=n == m) if whole <= {*one, *other} else ()
-        if len(places) < 2 or not ({*one} & {*other}) - _LIGHT <= whole:
+        has_all = whole <= {*one, *other}
+        if not has_all and (n != m or not whole <= {*_stems(texts[n])}):
             continue
-        is_told = all(sum(not part.isdisjoint(a | b) for a, b in places) > 1 for part in parts)
-        elsewhere = [clause for k, clause in given if k not in (n, m) or clause != _stems(texts[k])]
-        for part in parts if is_told else [whole]:
-            if _mixes(part, places) and not any(part <= {*clause} for clause in elsewhere):
-                return n
+        elsewhere = [frozenset(clause) for k, clause in given if k not in (n, m) or clause != _stems(texts[k])]
+        for places in _places(one, other, whole, is_one=n == m):
+            counts = [sum(map(any, _sides(part, places))) for part in parts]
+            for part in parts if 1 not in counts else [whole] * has_all:
+                if _mixes(_sides(part, places)) and not any(part <= clause for clause in elsewhere):
+                    return n
     return None
 
 
-def _places(one: Sequence[str], other: Sequence[str], *, is_one: bool) -> list[tuple[frozenset[str], frozenset[str]]]:
-    """The words of two clauses that stand in each other's place; none where they are not built alike. One of two
-    clauses of one sentence may leave out what the other has."""
-    found: list[tuple[frozenset[str], frozenset[str]]] = []
+def _places(one: Sequence[str], other: Sequence[str], whole: frozenset[str], *, is_one: bool) -> Iterator[_Places]:
+    """The words of two clauses that stand in each other's place, two places at least; none where they are not built
+    alike, or what they share is not claimed.
+
+    One of two clauses of one sentence may leave out what the other has; what it keeps may stand first there or last.
+    Without a word of weight in both they are known as alike only by a claim that exchanges all that they say.
+    """
+    if whole.isdisjoint(one) or whole.isdisjoint(other):
+        return
     shared = frozenset(one) & frozenset(other)
+    for step in (1, -1) if is_one else (1,):
+        places = [(a - shared, b - shared) for a, b in _aligned(one[::step], other[::step], is_one=is_one)][::step]
+        is_told = all(not (whole.isdisjoint(a) or whole.isdisjoint(b)) for a, b in places)
+        if len(places) > 1 and (shared - _LIGHT <= whole if shared - _LIGHT else is_one and is_told):
+            yield places
+
+
+def _aligned(one: Sequence[str], other: Sequence[str], *, is_one: bool) -> _Places:
+    found: _Places = []
     for tag, a, b, c, d in SequenceMatcher(None, one, other, autojunk=False).get_opcodes():
-        if (max(b - a, d - c) > _STRETCH and tag != "equal") or (tag in ("insert", "delete") and not is_one):
+        is_edge = is_one and tag == "replace" and (a == c == 0 or (b, d) == (len(one), len(other)))
+        stretch = min(b - a, d - c) if is_edge else max(b - a, d - c)  # what both have may stand before or behind
+        if (stretch > _STRETCH and tag != "equal") or (tag in ("insert", "delete") and not is_one):
             return []
         old, new = [frozenset([word]) for word in one[a:b]], [frozenset([word]) for word in other[c:d]]
         if tag == "replace" and len(old) != len(new):
             old, new = [frozenset().union(*old)], [frozenset().union(*new)]
         found += zip(old, new, strict=True) if tag == "replace" else ()
-    return [(a - shared, b - shared) for a, b in found] if shared - _LIGHT else []
+    return found
 
 
-def _mixes(said: frozenset[str], places: Sequence[tuple[frozenset[str], frozenset[str]]]) -> bool:
-    """Whether words are of the one clause at their first place, of the other one at a later, and of both at none."""
-    sides = [(bool(said & a), bool(said & b)) for a, b in places]
-    told = [side for side in sides if any(side)]
-    return (True, True) not in told and told[:1] == [(True, False)] and (False, True) in told
+def _sides(said: frozenset[str], places: _Places) -> list[tuple[bool, bool]]:
+    """For each place whether words of the one clause are said, and of the other."""
+    return [(not said.isdisjoint(a), not said.isdisjoint(b)) for a, b in places]
+
+
+def _mixes(sides: Sequence[tuple[bool, bool]]) -> bool:
+    """Whether what is said is of the one clause at the first place, of the other at a later one, of both at none."""
+    return sides[0] == (True, False) and (False, True) in sides and (True, True) not in sides
 
 
 def _clauses(text: str) -> list[list[str]]:

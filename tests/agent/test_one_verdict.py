@@ -1,4 +1,4 @@
-"""One reading, one verdict: what `verify` calls faulty `refine` flags, and nothing else; `score` and `check` agree."""
+"""One reading, one verdict: what `verify` calls faulty `refine` flags by the same word, and nothing else."""
 
 from __future__ import annotations
 
@@ -14,10 +14,11 @@ from eirene.core.records import Item
 from eirene.testing.parts import ScriptedRefiner
 from eirene.verification.judging import FAULTED
 from eirene.verification.verify import verify_item
+from eirene.views.faults import WORDS, verdict_of
 
 SOUND = Path(__file__).parents[2] / "benchmarks" / "sound" / "dev"
 EVERY = 3
-OF_PASSAGES = {"unsupported", "entity", "relation"}
+OF_PASSAGES = {"unsupported", "contradictory", "entity", "relation"}
 
 
 def items() -> Iterator[Item]:
@@ -40,8 +41,9 @@ async def test_verify_refine_score_and_check_agree_on_every_row() -> None:
         claims = () if found is None else found.claims
         critique = record.rounds[0].critique
         sentences = () if critique is None else critique.sentences
-        flagged = {s.start for s in sentences for finding in s.findings if finding.kind in OF_PASSAGES}
-        assert flagged == {c.start for c in claims if c.is_faulty}, item.answer
+        flagged = {s.start: WORDS[f.kind] for s in sentences for f in s.findings if f.kind in OF_PASSAGES}
+        assert flagged == {c.start: c.verdict for c in claims if c.is_faulty}, item.answer
+        assert all(flagged.get(s.start) in {None, *(f.word for f in verdict_of(s).faults)} for s in sentences)
         assert (record.status == "not_checked") == all(c.verdict == "not checked" for c in claims)
         assert all(c.is_faulty == (c.risk > FAULTED) for c in claims if c.risk is not None), item.answer
         compared += 1

@@ -147,6 +147,22 @@ def test_no_pieces_share_nothing() -> None:
             "Ole plays the harp and Una plays the drum.",
             "Una plays the harp, and Ole plays the drum.",
         ),
+        (
+            "In May the mill grinds rye at the weir and oats at the quay.",
+            "In May the mill grinds oats at the weir and rye at the quay.",
+            "In May the mill grinds rye at the weir and oats at the quay.",
+        ),
+        (
+            "The mill grinds rye at the weir and oats at the quay.",
+            "It grinds oats at the quay and rye at the weir.",
+            None,
+        ),
+        ("Una built the hull and Ole sewed the sail.", "Ole sewed the sail and Una built the hull.", None),
+        (
+            "Una built the hull and Ole sewed the sail.",
+            "Una sewed the sail and Ole built the hull.",
+            "Una built the hull and Ole sewed the sail.",
+        ),
         ("Fold the right corner up. Fold the left corner up.", "Fold the left corner up.", None),
         ("People have their hands up on a ride.", "People on a ride have their hands up.", None),
     ],

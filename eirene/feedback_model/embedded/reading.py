@@ -25,7 +25,7 @@ from eirene.verification.mends import Mend
 if TYPE_CHECKING:
     from eirene.models.verifier.runtime import ReadsPairs
 
-VERSION = 12
+VERSION = 13
 """Goes up when the same readings may give other findings; part of the signature."""
 _SURE = 3.0
 """Least margin of a faulty sentence, in log odds: no draw of a critique turns a verdict."""
@@ -37,7 +37,8 @@ _TOLD = 3
 def faults_by_reading(
     request: FeedbackRequest, verifier: ReadsPairs, unsupported: FindingKind = "unsupported"
 ) -> tuple[AnswerFault, ...] | str:
-    """The sentences of an answer that its item's passages do not support, in order; `unsupported` is their kind.
+    """The sentences of an answer that its item's passages do not support, in order; `unsupported` is the kind of those
+    that nothing denies.
 
     Sentences that claim nothing, and those in another language, are not judged. Why there is no judgement where that
     is all of them.
@@ -100,8 +101,9 @@ def _finding(sentence: Sentence, judged: JudgedSentence, *, gone: bool, unsuppor
     start, mend = sentence.text_start, judged.mend
     if mend is not None:
         return _mend_finding(start, mend, _reason(judged))
+    kind = "contradictory" if judged.verdict == "contradicted" else unsupported
     edit = "" if gone else None
-    return Finding(kind=unsupported, start=start, end=sentence.text_end, reason=_reason(judged), edit=edit)
+    return Finding(kind=kind, start=start, end=sentence.text_end, reason=_reason(judged), edit=edit)
 
 
 def _reason(judged: JudgedSentence) -> str:
