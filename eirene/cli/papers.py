@@ -11,6 +11,7 @@ from typing import Annotated, Any
 
 import typer
 
+from eirene.cli.data_flags import SelectionFlags
 from eirene.cli.flags import with_groups
 from eirene.cli.progress import watch
 from eirene.cli.terminal import output, resumable, say
@@ -66,16 +67,14 @@ def papers(
         if data is None or not Path(data).is_dir():
             came = "" if data is None else f": {data} is not a folder"
             raise InputError(f"a table is measured on published data: give --data DIR{came}", field="data")
-        size, _, seed = (sample or "0").partition(",")
-        if not (size.isdecimal() and (seed or "0").isdecimal()):
-            raise InputError(f"sample wants rows, such as 100, or 100,7 with a seed, got {sample!r}", field="sample")
+        chosen = SelectionFlags(sample=sample).selection()
         page(Path(out))  # says what is wrong with other runs before this one is paid for
         folder = Path(out) / table / folder_name(model)
         made = count(1)
         with watch(0) as progress, resumable(folder):
             run = PaperRun(
-                data=Path(data), out=folder, model=model, judge=judge, base_url=base_url, size=int(size),
-                seed=int(seed or 0), samples=samples, on_row=lambda _: progress.count(next(made), "rows"),
+                data=Path(data), out=folder, model=model, judge=judge, base_url=base_url, size=chosen.sample,
+                seed=chosen.seed, samples=samples, on_row=lambda _: progress.count(next(made), "rows"),
             )  # fmt: skip
             found = asyncio.run(measure(table, run))
         flags = [("--data", "DIR"), ("--model", shown_name(model)), ("--judge", judge and shown_name(judge)),
@@ -160,7 +159,9 @@ def _summary(file: Path) -> Json:
     try:
         found: Json = json.loads(file.read_bytes())
         table_text([found], {_run(found): ""}, {})  # what it lacks shows there
-    except (ValueError, LookupError, TypeError, AttributeError) as error:
+        if found["table"] != file.parents[1].name:
+            raise ValueError(f"it is of {found['table']}")
+    except (OSError, ValueError, LookupError, TypeError, AttributeError, RecursionError) as error:
         why = f"is not as `eirene papers` wrote it ({type(error).__name__}: {error})"
         raise InputError(f"{why}; delete it: the same command makes it again from the rows", where=str(file)) from None
     return found
@@ -208,7 +209,7 @@ def _cell(ours: Sequence[tuple[str, Json, int | None]], numbers: dict[str, int],
             scaled = {key: 100 * one[key] for key in ("value", "low", "high") if percent and one.get(key) is not None}
             n = f", n = {one['n']:,}" if one.get("n", read) != read else ""
             text = figure({**one, **scaled}, 1 if percent else 3) + n
-            said[text] = said.get(text, "") + letter
+            said[text] = said.get(text, "").replace(letter, "") + letter
     if said:
         return "; ".join(f"{own} {text}".strip() for text, own in said.items())
     reasons = dict.fromkeys(one["unscored"] for _, one, _ in ours if one["unscored"] != NO_FIGURE)

@@ -198,10 +198,11 @@ MARKED = Path("examples/marked.jsonl").read_text(encoding="utf-8")
             "is no row of QA-Feedback: it needs question,passages",
         ),
         ("eir-3", ("completeness_train.jsonl", "dev_feedback.json"), "is no row of HaluQuestQA, tagged sentences"),
-        ("eir-4", ("dev_feedback.json", "completeness_train.jsonl"), "it needs question, passages, prediction 1"),
+        ("eir-4", ("dev_feedback.json", "completeness_train.jsonl"), "it needs question,passages,prediction 1"),
         ("eir-6", ("eli5.jsonl", '{"title": "Why?"}'), "is no row of ELI5's answers"),
         ("eir-3", ("out/eir-3/m/summary.json", "{"), "summary.json: is not as `eirene papers` wrote it (JSON"),
         ("eir-3", ("out/fava-2/m/summary.json", '{"table": "fava-2"}'), "(KeyError: 'command'); delete it"),
+        ("eir-3", ("out/fava-5/m/summary.json", "[" * 99_999), "(RecursionError: "),
     ],
 )
 def test_another_sets_rows_and_damaged_files_are_refused(

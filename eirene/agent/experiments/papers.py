@@ -185,12 +185,11 @@ def _cases(block: Json, place: str) -> list[FeedbackCase]:
     known, found = papers()["data"][block["data"]], []
     for row in open_source(place).rows():
         if not isinstance(row.data, dict) or not has_keys(row.data, known["keys"]):
-            wanted = known["keys"].replace(",", ", ").replace(";", " or ")
-            raise InputError(f"is no row of {known['about']}: it needs {wanted}", where=row.where)
-        is_bare = known["keys"] == "question,answer"
-        found.append(
-            FeedbackCase(parse_item(row.data, where=row.where), (), False) if is_bare else parse_feedback_case(row)
-        )
+            raise InputError(f"is no row of {known['about']}: it needs {known['keys']}", where=row.where)
+        if known["keys"] == "question,answer":
+            found.append(FeedbackCase(parse_item(row.data, where=row.where), (), lacks=False))
+        else:
+            found.append(parse_feedback_case(row))
     return list(with_own_ids(found))
 
 
@@ -207,7 +206,8 @@ async def _feedback(table: Json, block: Json, place: str, run: PaperRun) -> Json
 
 async def _critic(_: Json, block: Json, place: str, run: PaperRun) -> Json:
     read = read_annotated(place, reader=papers()["data"][block["data"]].get("reader"))
-    cases = run.drawn([case for case in read.cases if (only := block["use"]["only"]) in case.item.id])
+    only = block["use"]["only"]
+    cases = run.drawn([case for case in read.cases if only in case.item.id])
     if not cases:
         return {"unscored": f"no answer of {only} in {Path(place).name}"}
     made = await arun_critic(

@@ -231,7 +231,6 @@ def bounded(raw: float, *, half: float) -> float:
 
 
 MIN_PENALTY, MAX_PENALTY = 0.5, 5.0
-_MOST_ERRORS, _LONGEST_REASON = 8, 200
 ErrorKind = Literal["factual", "unsupported", "missing", "irrelevant", "contradiction", "unclear"]
 
 
@@ -301,11 +300,9 @@ class ErrorJudge:
 
 def _errors_form() -> ReplyForm:
     """The list of errors that the prompt asks for in JSON anyway, bounded: a small model would go on for ever."""
-    kind, reason = choice_schema(get_args(ErrorKind)), text_schema(_LONGEST_REASON)
+    kind, reason = choice_schema(get_args(ErrorKind)), text_schema(200)
     error = object_schema({"place": _TEXT, "kind": kind, "reason": reason, "penalty": {"type": "number"}})
-    return ReplyForm.of(
-        "errors", object_schema({"errors": {"type": "array", "items": error, "maxItems": _MOST_ERRORS}})
-    )
+    return ReplyForm.of("errors", object_schema({"errors": {"type": "array", "items": error, "maxItems": 8}}))
 
 
 def read_judgement(reply: Reply) -> Judgement | Unscored:
