@@ -120,32 +120,29 @@ def listing() -> str:
 
 HEAD = """In a cell stands the paper's figure -> ours, with its 95 % interval by bootstrap, and n where it is not that
 of all rows. A letter names the run; what needs no model is of the run with most rows. A number in parentheses is the
-reason why there is no figure, behind a row's name for the whole row."""
+reason why there is no figure, behind a row's name for the whole row. `eirene papers` lists the other tables."""
 
 
 def page(folder: Path, *, only: str = "") -> str:
-    """Every table that has a command, or `only` one, as it was measured in a folder; why the others have none.
+    """Every table that has a command, or `only` one, as it was measured in a folder.
 
     Raises `InputError` for a summary there that cannot be read.
     """
     from eirene.agent.experiments.papers import papers as known
 
-    tables = {name: t for name, t in known()["tables"].items() if only in ("", name)}
+    tables = {name: t for name, t in known()["tables"].items() if "run" in t and only in ("", name)}
     runs = {name: list(map(_summary, sorted((folder / name).glob("*/summary.json")))) for name in tables}
     said = sorted({_run(run) for found in runs.values() for run in found})
     letters = {how: chr(ord("A") + n) if len(said) > 1 else "" for n, how in enumerate(said)}
-    parts, others, numbers = list[str](), dict[str, list[str]](), dict[str, int]()
+    parts, numbers = list[str](), dict[str, int]()
     for name, table in tables.items():
-        if "run" not in table:
-            others.setdefault(table["why"], []).append(name)
-            continue
         parts += [f"## {name}: {table['title']}", " ".join(table["differs"].split())]
         parts += [table_text(runs[name], letters, numbers) if runs[name] else f"Not measured: `eirene papers {name}`."]
     of = "\n".join(f"- {name}-N: table N of {paper}" for name, paper in known()["papers"].items())
-    parts = ["# The papers' tables", HEAD, of, "\n".join(f"- {letters[how]} {how}" for how in said), *parts]
-    parts += ["## Why a figure is missing", "\n".join(f"{n}. {why}" for why, n in numbers.items())] if numbers else []
-    left = "\n".join(f"- {', '.join(names)}: {why}" for why, names in others.items())
-    return "\n\n".join([*parts, *(["## Tables without a command", left] if left else [])]) + "\n"
+    how = "\n".join(" ".join(filter(None, ("-", letters[one], one))) for one in said)
+    why = "\n".join(f"{number}. {reason}" for reason, number in numbers.items())
+    parts = ["# The papers' tables", HEAD, of, how, *parts, *(["## Why a figure is missing", why] if why else [])]
+    return "\n\n".join(filter(None, parts)) + "\n"
 
 
 def _run(run: Json) -> str:

@@ -222,7 +222,7 @@ async def _detectors(table: Json, block: Json, place: str, run: PaperRun) -> Jso
     cases = run.drawn(read_labelled(place, reader=known.get("reader")).cases)
     if known.get("sides") and not all(case.item.perspectives for case in cases):
         raise InputError(f"holds answers without the arguments of sides; wanted: {known['about']}", where=place)
-    built, lacking = _built(table["detectors"], run.resources)
+    built, lacking = _built(table["detectors"], run)
     found = await _scored(cases, built, run)
     report: Json = {"read": len(cases), "polls": {"unread": _unread(found)}}
     for level in summarise(found, EvaluationPlan(seed=run.seed))["levels"]:
@@ -231,17 +231,17 @@ async def _detectors(table: Json, block: Json, place: str, run: PaperRun) -> Jso
     return report
 
 
-def _built(names: Sequence[str], resources: Resources) -> tuple[list[Detector], Json]:
+def _built(names: Sequence[str], run: PaperRun) -> tuple[list[Detector], Json]:
     """The detectors that the models allow, and why the others are not there."""
     built, lacking = list[Detector](), dict[str, Any]()
     for name in names:
-        missing = resources.lacks(DETECTORS[name].needs)
+        missing = run.resources.lacks(DETECTORS[name].needs)
         try:
             if missing:
                 raise InputError(f"needs a {' and a '.join(missing)} (--model)".replace("_", " "))
-            built.append(build_detector(name, resources))
+            built.append(build_detector(name, run.resources))
         except (InputError, MissingExtraError) as error:
-            lacking[name] = {"unscored": str(error)}
+            lacking[name] = {"unscored": str(error).replace(run.model, "the model named")}
     return built, lacking
 
 
