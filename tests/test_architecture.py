@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import ast
 import re
 import statistics
 
@@ -30,6 +31,32 @@ def test_imports_point_downward() -> None:
 def test_no_files_import_each_other_in_a_circle() -> None:
     assert circle_in(import_graph()) == []
     assert set(circle_in({"a": {"b"}, "b": {"c"}, "c": {"a"}, "d": {"a"}})) == {"a", "b", "c"}
+
+
+NOT_ON_WINDOWS = re.compile(
+    "fcntl|resource|termios|tty|pty|pwd|grp|syslog|readline|curses|p(read|write)v?|fork|setsid|killpg|get[eg]?uid|f?chown|"
+    "mkfifo|nice|sysconf|statvfs|uname|getloadavg|sched_getaffinity|sendfile|SIG(HUP|KILL|ALRM|USR1)|pthread_sigmask"
+)
+
+
+def unasked(source: str) -> list[str]:
+    """What Windows lacks and a source takes for granted: imported at its top, or used in a function that does not ask
+    for it by `hasattr`, `getattr` or `except`."""
+    tree = ast.parse(source)
+    top = [node for node in tree.body if isinstance(node, ast.Import | ast.ImportFrom)]
+    named = [n.module or "" if isinstance(n, ast.ImportFrom) else alias.name for n in top for alias in n.names]
+    found = [name for name in named if NOT_ON_WINDOWS.fullmatch(name)]
+    for function in (node for node in ast.walk(tree) if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef)):
+        text = ast.unparse(function)
+        if "except ImportError" not in text and "except (AttributeError" not in text:
+            used = sorted(set(re.findall(r"\b(?:os|signal)\.(\w+)", text)))
+            found += [name for name in used if NOT_ON_WINDOWS.fullmatch(name) and f"'{name}'" not in text]
+    return found
+
+
+def test_nothing_is_taken_for_granted_that_windows_lacks() -> None:
+    assert {str(path): found for path in MODULES if (found := unasked(path.read_text("utf-8")))} == {}
+    assert unasked("import fcntl\ndef f():\n    return os.pread(1, 2, 3)") == ["fcntl", "pread"]
 
 
 @each(

@@ -128,7 +128,7 @@ class Journal:
         if size and not is_ours:
             raise InputError("is no journal, and is left as it is; name another file", where=str(self.path))
         self._size = end
-        self._owed = b"\n" if end and os.pread(self._handle, 1, end - 1) != b"\n" else b""
+        self._owed = b"\n" if end and read_at(self._handle, 1, end - 1) != b"\n" else b""
 
     def append(self, lines: Iterable[bytes | Mapping[str, Any]]) -> None:
         """Adds JSON objects, all of them or none; when this returns they are on disk.
@@ -188,7 +188,7 @@ class Journal:
             self._size, self._owed = self._size + len(self._owed), b""
 
     def _parts(self, begin: int, end: int) -> Iterator[bytes]:
-        while begin < end and (part := os.pread(self._handle, min(end - begin, _COPIED), begin)):
+        while begin < end and (part := read_at(self._handle, min(end - begin, _COPIED), begin)):
             begin += len(part)
             yield part
 
@@ -265,7 +265,7 @@ def _open_locked(path: Path) -> tuple[int, bool]:
         _refuse_no_file(path)
         while True:
             is_new = not path.exists()
-            handle = os.open(path, os.O_RDWR | os.O_CREAT | os.O_APPEND, 0o666)
+            handle = os.open(path, os.O_RDWR | os.O_CREAT | os.O_APPEND | getattr(os, "O_BINARY", 0), 0o666)
             try:
                 _lock(handle, path)
                 if _is_at(handle, path):
@@ -313,6 +313,14 @@ def _is_at(handle: int, path: Path) -> bool:
         return os.path.samestat(os.fstat(handle), path.stat())
     except (FileNotFoundError, NotADirectoryError):
         return False
+
+
+def read_at(handle: int, size: int, at: int) -> bytes:
+    """Up to `size` bytes from the place `at` of an open file. Without `os.pread` (Windows) its place moves there."""
+    if hasattr(os, "pread"):
+        return os.pread(handle, size, at)
+    os.lseek(handle, at, os.SEEK_SET)
+    return os.read(handle, size)
 
 
 def _write_all(handle: int, data: bytes) -> None:

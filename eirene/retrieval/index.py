@@ -7,7 +7,6 @@ from the vectors that are there, as far as these are whole.
 
 from __future__ import annotations
 
-import fcntl
 import hashlib
 import json
 import os
@@ -168,7 +167,11 @@ def _mapped(folder: Path, width: int) -> Half:
 def _alone(home: Path) -> Iterator[None]:
     with open(home / "lock", "ab") as lock:
         try:
+            import fcntl
+
             fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except ImportError:  # Windows: nothing stops a second process
+            pass
         except OSError:
             raise InputError("another process is making this index; wait for it", where=str(home)) from None
         yield

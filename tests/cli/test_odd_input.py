@@ -2,8 +2,13 @@
 
 from __future__ import annotations
 
+import io
 import json
+from typing import cast
 
+import pytest
+
+from eirene.cli import main
 from tests.cli.run import GIVEN, Run
 from tests.rows import each
 
@@ -34,6 +39,18 @@ def test_an_odd_answer_is_handled_and_kept_byte_for_byte(name: str, run: Run) ->
 def test_no_control_character_reaches_the_terminal(name: str, run: Run) -> None:
     shown = run("refine", "-", stdin=json.dumps({**GIVEN, "question": ODD[name], "answer": ODD[name]}).encode()).out
     assert not set(shown) & set("\x1b\x07\x9b\r\u202e\u2028\u2029\x85")
+
+
+@each("code", ["cp1252", "ascii", "utf-16-le"])
+def test_a_console_of_another_encoding_shows_what_it_can(code: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Of a character that it lacks, an escape. JSON is UTF-8 everywhere, as other programs want it."""
+    shown = io.TextIOWrapper(io.BytesIO(), code, newline="\r\n")  # as on Windows
+    row = json.dumps({**GIVEN, "answer": ODD["other scripts"]}).encode()
+    monkeypatch.setattr("sys.stdout", shown)
+    monkeypatch.setattr("sys.stdin", io.TextIOWrapper(io.BytesIO(row)))
+    assert main(["refine", "-"]) == 0
+    text = cast(io.BytesIO, shown.buffer).getvalue().decode(code)
+    assert ("\\u52d5" if code != "utf-16-le" else "\u52d5") in text
 
 
 def test_markup_is_shown_as_it_was_written(run: Run) -> None:

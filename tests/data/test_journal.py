@@ -43,6 +43,22 @@ def test_what_was_appended_is_there_when_it_is_opened_again(path: Path) -> None:
     assert path.read_text().count("\n") == 3
 
 
+def test_a_journal_works_without_what_windows_lacks(path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Neither locks nor reading at a place; and the bytes are the same there: no line ends in a carriage return."""
+    monkeypatch.setitem(sys.modules, "fcntl", None)
+    monkeypatch.delattr(os, "pread")
+    with Journal(path) as journal:
+        journal.append([line("a", 1), line("b", 2)])
+        (begin, end), *_ = [(one.end - len(one.text) - 1, one.end) for one in journal.lines()]
+        assert kept(path) == [line("a", 1), line("b", 2)] and b"\r" not in journal.read(begin, end)
+        journal.drop([(0, path.read_bytes().index(b"\n") + 1)])
+        journal.append([line("c", 3)])
+    path.write_bytes(path.read_bytes()[:-1])
+    with open_journal(path) as journal:
+        journal.append([line("d", 4)])
+    assert kept(path) == [line("b", 2), line("c", 3), line("d", 4)]
+
+
 def test_a_torn_last_line_is_repaired_wherever_it_was_torn(path: Path) -> None:
     """Only the end of a line may be missing without loss: then the line itself is whole, and stays. With a checksum or
     without one. Opening alone writes nothing."""

@@ -6,7 +6,6 @@ import json
 from pathlib import Path
 from typing import Any
 
-import datasets
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
@@ -107,6 +106,8 @@ def test_eli5_takes_the_answer_with_the_highest_score(tmp_path: Path) -> None:
 
 
 def test_eli5_as_the_library_saves_it(tmp_path: Path) -> None:
+    import datasets
+
     datasets.disable_progress_bars()
     datasets.Dataset.from_list([ELI5]).save_to_disk(tmp_path / "eli5")
     datasets.enable_progress_bars()

@@ -19,6 +19,7 @@ from pydantic import BaseModel
 from eirene.agent.server.result import RunEvent
 from eirene.core.errors import InputError
 from eirene.core.logs import get_logger
+from eirene.data.journal import read_at
 from eirene.data.json_rows import reason
 from eirene.data.line_checksum import sealed, unsealed
 
@@ -221,7 +222,7 @@ def append(path: str, data: bytes, *, most: int) -> None:
             _halve(path, most // 2)
         with os.fdopen(os.open(path, os.O_RDWR | os.O_CREAT | os.O_APPEND, 0o600), "ab") as file:
             size = os.fstat(file.fileno()).st_size
-            is_torn = size > 0 and os.pread(file.fileno(), 1, size - 1) != b"\n"
+            is_torn = size > 0 and read_at(file.fileno(), 1, size - 1) != b"\n"
             file.write(b"\n" * is_torn + sealed(data) + b"\n")
     except OSError as error:
         logger.warning("a run could not be written to %s: %s", path, reason(error))

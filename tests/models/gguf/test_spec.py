@@ -29,6 +29,8 @@ from tests.rows import each
 def test_a_name_has_a_path_and_perhaps_options_and_a_template() -> None:
     assert parse_gguf("gguf:a.gguf") == GgufSpec("a.gguf", None, DEFAULT_CONTEXT, DEFAULT_TOKENS, None)
     assert parse_gguf("gguf:a.gguf?threads=2&context=4096&tokens=9#chatml") == GgufSpec("a.gguf", 2, 4096, 9, "chatml")
+    drive = r"C:\models\a.gguf"  # as Windows writes paths
+    assert parse_gguf(f"gguf:{drive}?threads=2#chatml") == GgufSpec(drive, 2, template="chatml")
 
 
 def test_a_file_that_exists_is_taken_whole(tmp_path: Path) -> None:
