@@ -102,8 +102,7 @@ def folder_name(model: str) -> str:
     name = re.sub(r"[^\w.-]+", "-", shown_name(model))
     if not model.startswith(PREFIX):
         return name
-    spec = parse_gguf(model)
-    check_file(spec)
+    check_file(spec := parse_gguf(model))
     return f"{name}-{file_digest(spec.path)}"
 
 

@@ -259,8 +259,8 @@ def _unread(found: Evaluated) -> Json:
 async def _compare(table: Json, block: Json, place: str, run: PaperRun) -> Json:
     items = [_item(case) for case in run.drawn(_cases(block, place))]
     items = [item for item in items if item.feedback or "human" not in block["use"]["modes"]]
-    own = {**table["settings"], **{name: value for name, value in block["use"].items() if name != "modes"}}
-    plan = ComparePlan(block["use"]["modes"], settings=run.settings(**own), concurrency=run.workers)
+    settings = run.settings(**table["settings"])
+    plan = ComparePlan(block["use"]["modes"], settings=settings, concurrency=run.workers)
     judge = ErrorJudge(run.resources.judge)
     found = await acompare(items, plan=plan, parts=run.parts, out=run.out, judge=judge, on_row=run.on_row)
     return {"read": len(items), **compared(found.rows, found.judgements, judge=found.judge)}
