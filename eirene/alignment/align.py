@@ -220,12 +220,11 @@ def align(
     question: str | None = None,
     evidence: Sequence[str] | None = None,
     sentences: Sequence[Sentence] | None = None,
-    constants: Constants | None = None,
 ) -> Alignment:
     """Aligns arguments with an answer's units. Copies of an argument share what says them; their order does not matter.
 
     With `question`, its words count for little. `evidence` is what may support a unit, by default the arguments;
-    `sentences` are those of the answer where they are cut already; `constants` default to the shipped ones. Works
+    `sentences` are those of the answer where they are cut already. Works
     without arguments (nothing is missing) and on any text.
     """
     return _align(
@@ -235,7 +234,7 @@ def align(
         question=question,
         evidence=None if evidence is None else tuple(evidence),
         cut=tuple(split_sentences(answer) if sentences is None else sentences),
-        constants=load_constants() if constants is None else constants,
+        constants=load_constants(),
     )
 
 

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 from numpy.typing import NDArray
 
-from eirene.alignment.align import KEPT, Alignment, Constants, align, frozen, is_small, load_constants
+from eirene.alignment.align import KEPT, Alignment, align, frozen, is_small, load_constants
 from eirene.core.records import Item
 from eirene.text.cancellation import check_cancelled
 from eirene.text.clauses import opening_length
@@ -357,19 +357,16 @@ def passage_sentences(passages: Sequence[str]) -> tuple[str, ...]:
     return tuple(dict.fromkeys(s.text for passage in passages for s in split_sentences(passage) if s.text))
 
 
-def bearing_sentences(
-    passages: Sequence[str], question: str, encoder: Encodes, *, constants: Constants | None = None
-) -> tuple[str, ...]:
+def bearing_sentences(passages: Sequence[str], question: str, encoder: Encodes) -> tuple[str, ...]:
     """The passages' sentences that bear on the question, in order: what an answer is expected to cover.
 
     A sentence bears on it if its cosine with the question reaches the share `bearing` of the highest one there is; at
     least one does where there are any. This finds the topic, not the answer: on questions with passages it tells little
     of what a good answer would have used.
     """
-    constants = load_constants() if constants is None else constants
     sentences = passage_sentences(passages)
     if not sentences:
         return ()
     similarity = encoder.encode(sentences) @ encoder.encode([question])[0]
-    threshold = float(similarity.max()) * constants.bearing
+    threshold = float(similarity.max()) * load_constants().bearing
     return tuple(s for s, value in zip(sentences, similarity, strict=True) if value >= min(threshold, similarity.max()))

@@ -95,14 +95,14 @@ def alike_repeats(alignment: Alignment, encoder: Encodes) -> tuple[Repeat, ...]:
     return tuple(repeat for repeat, cosine in zip(found, likeness, strict=True) if cosine >= ALIKE)
 
 
-def repeats(alignment: Alignment, *, sure: float = SURE_TWICE) -> tuple[Repeat, ...]:
-    """Units that say an argument again, in order of the answer. Both sayings have at least probability `sure`.
+def repeats(alignment: Alignment) -> tuple[Repeat, ...]:
+    """Units that say an argument again, in order of the answer. Both sayings have at least probability `SURE_TWICE`.
 
     A unit that says another argument too, word for word and for the first time, is no repetition.
     """
     first: dict[int, int] = {}
     found = []
-    for unit in _saying(alignment, sure):
+    for unit in _saying(alignment, SURE_TWICE):
         argument = int(alignment.best_argument[unit])
         new = [a for a in np.flatnonzero(alignment.features.said[:, unit]).tolist() if a not in first]
         if argument in first and not new:

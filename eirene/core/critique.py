@@ -14,6 +14,7 @@ from pydantic import ConfigDict, Field, model_validator
 
 from eirene.core.errors import FormError, InputError
 from eirene.core.loop_settings import StopRule
+from eirene.core.scores import Probability
 from eirene.core.validation import FrozenModel, described, is_empty, is_none, validated
 from eirene.text.unicode import Text
 
@@ -83,7 +84,6 @@ def parse_review(data: object) -> Review:
 
 
 Tag = Literal["Complete", "Incomplete"]
-Chance = Annotated[float, Field(ge=0.0, le=1.0)]
 HallucinationKind = Literal["entity", "relation", "contradictory", "invented", "subjective", "unverifiable"]
 HALLUCINATIONS: tuple[HallucinationKind, ...] = get_args(HallucinationKind)
 """The six kinds of FAVA (table 1); what each is stands in `eirene.core.findings.kinds`."""
@@ -148,7 +148,7 @@ class TaggedSentence(FrozenModel):
     """The vote's tag (EIR, section 4.1)."""
     reason: str | None = None
     """Why it is Incomplete; never null then."""
-    chance: Chance | None = Field(default=None, exclude_if=is_none)
+    chance: Probability | None = Field(default=None, exclude_if=is_none)
     """The model's probability that it is Incomplete, where that was read in place of a vote."""
     findings: tuple[Finding, ...] = ()
     """The faults at or in it."""
@@ -174,7 +174,7 @@ class Sample(FrozenModel):
     """Faults with a place, from critics that give one."""
     unusable: tuple[FeedbackNote, ...] = Field(default=(), exclude_if=is_empty)
     """Sentences whose tag does not count, each with the cause: what is wrong with its reason."""
-    chances: tuple[Chance, ...] = Field(default=(), exclude_if=is_empty)
+    chances: tuple[Probability, ...] = Field(default=(), exclude_if=is_empty)
     """The model's probability that a sentence is Incomplete, for each, where tags were read from these."""
     invalid: str | None = None
     """Why the reply could not be read; null for a valid sample."""
@@ -227,10 +227,10 @@ def incomplete_shares(samples: Sequence[Sample]) -> tuple[float, ...]:
 class FindingVote(FrozenModel):
     """How the samples of the hallucination critic voted: on places and kinds, not on tag sequences."""
 
-    agreement: Annotated[float, Field(ge=0.0, le=1.0)] | None
+    agreement: Probability | None
     """The share of the valid samples that have a kept finding, as a mean over the kept ones, in [0, 1]; without any,
     the share of the valid samples without findings. Null without a quorum."""
-    tag_consistency: Annotated[float, Field(ge=0.0, le=1.0)] | None
+    tag_consistency: Probability | None
     """The share of all drawn samples whose sentence tags equal the vote's, in [0, 1]; null without a quorum."""
     n_kept: int
     """Findings that a majority has."""
@@ -255,9 +255,9 @@ class Critique(FrozenModel):
 
     sentences: tuple[TaggedSentence, ...]
     """Every sentence of the answer with its tag; after a review, as the person left it."""
-    tag_consistency: Annotated[float, Field(ge=0.0, le=1.0)] | None
+    tag_consistency: Probability | None
     """The share of samples with the same tags, in [0, 1] (EIR, equation 1); null without a vote."""
-    reason_consistency: Annotated[float, Field(ge=0.0, le=1.0)] | None
+    reason_consistency: Probability | None
     """How alike the reasons of those samples are, in [0, 1] (EIR, equation 2); null without a vote."""
     n_drawn: int
     """Samples drawn."""

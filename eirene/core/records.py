@@ -18,11 +18,11 @@ from eirene.core.critique import Critique, FeedbackNote, Sample
 from eirene.core.display import Displayed, sentence_diff
 from eirene.core.errors import InputError
 from eirene.core.history import History, HistoryTurn, query_in_place
-from eirene.core.scores import PairJudgement, Scores
+from eirene.core.scores import PairJudgement, Probability, Scores
 from eirene.core.signature import digest
 from eirene.core.usage import Usage
 from eirene.core.validation import CheckedModel, FrozenModel, described, is_empty, is_none, validated
-from eirene.core.verification import ClaimWord, NumberedEvidence, Probability, UnsaidSentence
+from eirene.core.verification import ClaimWord, NumberedEvidence, UnsaidSentence
 from eirene.text.unicode import LONE_SURROGATE, Text
 
 Mode = loop_settings.Mode

@@ -7,7 +7,7 @@ No number stands for "could not be scored": every mean and gate handles `Unscore
 from __future__ import annotations
 
 import math
-from typing import Annotated, Any, Literal, Self
+from typing import Annotated, Any, Literal, Self, get_args
 
 from pydantic import Field, SerializerFunctionWrapHandler, model_serializer
 
@@ -21,7 +21,11 @@ class Unscored(FrozenModel):
     """Why not."""
 
 
-Score = Annotated[float, Field(ge=0.0, le=1.0)] | Unscored
+Probability = Annotated[float, Field(ge=0.0, le=1.0)]
+Score = Probability | Unscored
+Error = Literal["hallucination", "coverage"]
+"""The two errors that are scored."""
+ERRORS: tuple[Error, ...] = get_args(Error)
 
 
 class SentenceScore(FrozenModel):
@@ -36,7 +40,7 @@ class WordScore(FrozenModel):
 
     start: int
     end: int
-    score: Annotated[float, Field(ge=0.0, le=1.0)]
+    score: Probability
 
 
 class ArgumentScore(FrozenModel):
@@ -68,8 +72,8 @@ class Polls(FrozenModel):
     asked: Literal["adherence", "correctness"]
     requested: Annotated[int, Field(ge=1)]
     replies: tuple[Poll, ...]
-    low: Annotated[float, Field(ge=0.0, le=1.0)] | None = None
-    high: Annotated[float, Field(ge=0.0, le=1.0)] | None = None
+    low: Probability | None = None
+    high: Probability | None = None
     early_stop: bool = False
 
     @property

@@ -11,6 +11,7 @@ from typing import Annotated, Literal
 from pydantic import Field
 
 from eirene.core.display import Printed
+from eirene.core.scores import Probability
 from eirene.core.validation import FrozenModel, is_empty, is_none
 
 ClaimWord = Literal["supported", "unclear", "unsupported", "contradicted", "not checked"]
@@ -20,7 +21,6 @@ FAULTY: frozenset[ClaimWord] = frozenset({"unsupported", "contradicted"})
 QuotationWord = Literal["exact", "altered", "not found", "not checked"]
 Offset = Annotated[int, Field(ge=0)]
 Number = Annotated[int, Field(ge=1)]
-Probability = Annotated[float, Field(ge=0.0, le=1.0)]
 
 
 class Evidence(FrozenModel):

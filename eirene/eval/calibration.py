@@ -11,6 +11,7 @@ from pydantic import ConfigDict, Field
 
 from eirene.core.errors import InputError
 from eirene.core.json import parse_json
+from eirene.core.scores import Error
 from eirene.core.signature import digest
 from eirene.core.validation import CheckedModel
 
@@ -19,9 +20,6 @@ VERSION = 1
 EDGE = 0.01
 """Scores nearer to 0 or 1 count as this near: no single score settles an answer."""
 DIGITS = 6
-
-Error = Literal["hallucination", "coverage"]
-ERRORS: tuple[Error, ...] = ("hallucination", "coverage")
 
 
 class _Part(CheckedModel):

@@ -13,8 +13,9 @@ import numpy as np
 
 from eirene.core.errors import InputError
 from eirene.core.extras import importing
+from eirene.core.scores import ERRORS, Error
 from eirene.core.signature import check_seed, derive_seed, digest, signature
-from eirene.eval.calibration import DIGITS, ERRORS, Calibration, Error, Fitted, Weighed, logit
+from eirene.eval.calibration import DIGITS, Calibration, Fitted, Weighed, logit
 from eirene.eval.metrics.bootstrap import Array, Ints, Resamples, cluster_sums, ratio
 from eirene.eval.metrics.detectors import ScoredCases
 from eirene.eval.metrics.levels import levels

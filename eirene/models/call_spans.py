@@ -11,7 +11,7 @@ from urllib.parse import urlsplit
 
 from eirene.core.tracing import Attributes, OpenSpan, SpanKind, note, span
 from eirene.models.faults import Fault
-from eirene.models.http_guard import current_call
+from eirene.models.http_guard import DEFAULT_PORTS, current_call
 from eirene.models.redaction import redacted, secrets_of
 from eirene.models.replies import ENDINGS, Reply, Tokens
 
@@ -26,10 +26,9 @@ _PROVIDERS = {
 }  # fmt: skip
 """LangChain's names of providers where the conventions have others."""
 _IN_THIS_PROCESS = ("hf:", "gguf:")
-_PORTS = {"http": 80, "https": 443}
 _STATUS = re.compile(r"\bHTTP (\d{3})\b")
 _NAME = re.compile(r"[A-Za-z0-9][\w./:@+-]{0,127}", re.ASCII)
-_SENT = ("temperature", "top_p", "seed", "max_tokens", "presence_penalty", "frequency_penalty")
+SAMPLING_FIELDS = ("temperature", "top_p", "seed", "max_tokens", "presence_penalty", "frequency_penalty")
 
 
 @dataclass(frozen=True, slots=True)
@@ -66,7 +65,7 @@ class TracedCall:
             "gen_ai.request.model": self._model,
             "gen_ai.output.type": self.output,
             "gen_ai.request.choice.count": n if n != 1 else None,
-            **{f"gen_ai.request.{name}": fields.get(name) for name in _SENT},
+            **{f"gen_ai.request.{name}": fields.get(name) for name in SAMPLING_FIELDS},
             **_server(self.address),
             "eirene.attempt": self.tries + 1,
         }
@@ -142,7 +141,7 @@ def _server(address: str | None) -> Attributes:
     """Host and port alone: the rest of an address may hold a key."""
     try:
         parts = urlsplit(address or "")
-        port = parts.port or _PORTS.get(parts.scheme)
+        port = parts.port or DEFAULT_PORTS.get(parts.scheme)
     except ValueError:
         return {}
     return {"server.address": parts.hostname, "server.port": port if parts.hostname else None}

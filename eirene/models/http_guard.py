@@ -18,7 +18,7 @@ from typing import Any
 from eirene.core.errors import AddressError, BackendError, MalformedReplyError, RedirectedError, ReplyTooLargeError
 from eirene.models.redaction import redacted, secrets_sent, shown_address, without_keys
 
-_DEFAULT_PORTS = {"http": 80, "https": 443}
+DEFAULT_PORTS = {"http": 80, "https": 443}
 _SIGNED = "AWS4"  # a signature over the headers, which are not to be changed any more
 _DEEPEST, _MOST_OBJECTS = 6, 500  # of what is looked through for clients
 
@@ -167,7 +167,7 @@ def _refuse_elsewhere(response: Any, call: GuardedCall) -> None:
 
 
 def _origin(url: Any) -> tuple[str, str, int | None]:
-    return url.scheme, url.host, url.port or _DEFAULT_PORTS.get(url.scheme)
+    return url.scheme, url.host, url.port or DEFAULT_PORTS.get(url.scheme)
 
 
 class _Body:

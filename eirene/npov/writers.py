@@ -28,6 +28,7 @@ from eirene.prompts import Message, load_prompt
 from eirene.prompts.curly import response_prompt
 from eirene.prompts.fence import break_control_tokens, fence_word
 from eirene.text.clauses import opening_length
+from eirene.text.edits.pieces import spaced
 from eirene.text.english import Decapitalizer, as_sentence, is_statement, side_of
 from eirene.text.language import other_language, unsupported_language
 from eirene.text.sentences import split_sentences
@@ -91,12 +92,8 @@ def response_messages(task: WriteTask) -> tuple[tuple[Message, ...], str]:
 
 
 def _side(side: Side) -> str:
-    who = [f"(taken by: {_line(side.speakers)})"] if side.speakers else []
-    return "\n".join([" ".join([_line(side.name), *who]), *(f"- {_line(a.text)}" for a in side.arguments)])
-
-
-def _line(text: str) -> str:
-    return " ".join(text.split())
+    who = [f"(taken by: {spaced(side.speakers)})"] if side.speakers else []
+    return "\n".join([" ".join([spaced(side.name), *who]), *(f"- {spaced(a.text)}" for a in side.arguments)])
 
 
 class ChatWriter:

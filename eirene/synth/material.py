@@ -22,6 +22,7 @@ import numpy as np
 from eirene.data.topics import Argument, Topic, key_of
 from eirene.npov.writers import FIRST, FIRST_AS_IT_IS, FURTHER, FURTHER_AS_IT_IS, speakers_of
 from eirene.text.clauses import clause_spans
+from eirene.text.edits.pieces import spaced
 from eirene.text.english import Decapitalizer, as_sentence, is_statement
 from eirene.text.sentences import split_sentences
 from eirene.text.words import listed_sentences, stems
@@ -82,7 +83,7 @@ def material_of(topic: Topic, tally: Tally, *, only_sayable: bool = True) -> Mat
         Point(
             argument.id,
             n,
-            one_line(argument.text),
+            spaced(argument.text),
             _paraphrases(argument, [other.text for _, other in usable if other is not argument], tally),
         )
         for n, argument in usable
@@ -96,7 +97,7 @@ def material_of(topic: Topic, tally: Tally, *, only_sayable: bool = True) -> Mat
 
 def unusable(text: str) -> str:
     """Why a text cannot stand in a synthetic answer; empty if it can."""
-    line = one_line(text)
+    line = spaced(text)
     if not MIN_WORDS <= len(line.split()) <= MAX_WORDS:
         return f"not {MIN_WORDS} to {MAX_WORDS} words long"
     if line.rstrip("\"'”’)").endswith("?"):
@@ -118,11 +119,6 @@ def near_copy(text: str, others: Iterable[str]) -> str:
     return ""
 
 
-def one_line(text: str) -> str:
-    """The text with its white space collapsed."""
-    return " ".join(text.split())
-
-
 def _paraphrases(argument: Argument, others: list[str], tally: Tally) -> tuple[str, ...]:
     """Those paraphrases that are usable, are not the text itself, and say nothing that another argument says."""
     kept: dict[str, str] = {key_of(argument.text): ""}
@@ -131,7 +127,7 @@ def _paraphrases(argument: Argument, others: list[str], tally: Tally) -> tuple[s
         if cause:
             tally[f"paraphrase: {cause}"] += 1
         else:
-            kept[key_of(text)] = one_line(text)
+            kept[key_of(text)] = spaced(text)
     return tuple(text for text in kept.values() if text)
 
 

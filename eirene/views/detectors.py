@@ -31,16 +31,14 @@ def evaluation_table(summary: Json) -> str:
     return "\n\n".join(part for part in parts if part) + "\n"
 
 
-def level_tables(level: Json, summary: Json, *, heading: str = "##") -> Iterator[str]:
+def level_tables(level: Json, summary: Json) -> Iterator[str]:
     """The tables of one level: figures and floors, pairs."""
     columns = ("", "ROC AUC", "average precision", "F1", "scored", "settings")
-    yield table(
-        level_title(level), columns, figure_rows(level, summary["signature"]), heading=heading, said=counted(level)
-    )
+    yield table(level_title(level), columns, figure_rows(level, summary["signature"]), said=counted(level))
     rows = list(_pairs(level, summary["signature"]))
     of_pairs = ("difference of AUC", "[95 % interval]", "n", "p (bootstrap)", "settings")
     said = "P-values: as they are / after Holm, over the pairs at this level."
-    yield table(f"{level_title(level)}: pairs", of_pairs, rows, heading=f"{heading}#", said=said) if rows else ""
+    yield table(f"{level_title(level)}: pairs", of_pairs, rows, heading="###", said=said) if rows else ""
 
 
 def _graded(summary: Json) -> str:

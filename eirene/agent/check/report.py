@@ -27,7 +27,7 @@ from eirene.core.quality import (
     RowReport,
     Unit,
 )
-from eirene.core.scores import number, wilson
+from eirene.core.scores import ERRORS, number, wilson
 from eirene.core.signature import signature
 from eirene.eval.metrics.bootstrap import Resamples, mcnemar_exact, means
 
@@ -36,7 +36,6 @@ COMPARED = ("worse", "better", "net")
 ROWS = (*COMPARED, "unsupported", "contradicted", "incomplete", "unscored", "lost", "missing", "new")
 """Quantities that count rows."""
 NEEDS_BASELINE = frozenset({*COMPARED, "lost", "missing", "new"})
-ERRORS = ("hallucination", "coverage")
 
 NONE_LOST = Condition("lost", ">", Fraction(0), "rows")
 """Holds beside those that are named, where none of them is about lost rows: what nobody judged has not passed."""

@@ -15,7 +15,7 @@ import numpy as np
 from eirene._version import __version__
 from eirene.agent.experiments.compare import CompareRow, JudgedText
 from eirene.core.records import STATUSES, WITHOUT_FAULT, Status
-from eirene.core.scores import Scores, number
+from eirene.core.scores import ERRORS, Scores, Side, number
 from eirene.core.usage import Usage
 from eirene.eval.detectors.judge import Judgement
 from eirene.eval.metrics.bootstrap import (
@@ -31,11 +31,9 @@ from eirene.eval.metrics.bootstrap import (
 )
 
 Json = dict[str, Any]
-Side = Literal["before", "after"]
 Kind = Literal["share", "score", "penalty", "price"]
 Values = list[float | None]
 Judgements = Mapping[tuple[str, str], JudgedText]
-ERRORS = ("hallucination", "coverage")
 FEWEST_ITEMS = 6
 """Nothing is called better or worse on fewer: of five that all agree, a sign test says p = 0.06."""
 LEAST = 0.001

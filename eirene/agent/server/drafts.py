@@ -14,12 +14,12 @@ from eirene.agent.server.protocol import ChatRequest
 from eirene.core.errors import BackendError, MalformedReplyError, UnusableReplyError
 from eirene.core.logs import get_logger
 from eirene.core.usage import Meter, Usage
-from eirene.models.call_spans import TracedCall, note_response, response_of
+from eirene.models.call_spans import SAMPLING_FIELDS, TracedCall, note_response, response_of
 from eirene.models.calls import Answered, Caller, Request, has_system, reply_limit, without_system
 from eirene.models.clients import ModelPerLoop, server_address
 from eirene.models.faults import LIMITS, SYSTEM
 from eirene.models.http_guard import ReplyLimit
-from eirene.models.limits import Limiter, RetryPolicy, Sleep
+from eirene.models.limits import Limiter, RetryPolicy
 from eirene.models.replies import Reply, Tokens, read_completion, replies_of, tokens_of, whole_message
 
 if TYPE_CHECKING:
@@ -39,8 +39,7 @@ _KEPT_BACK = re.compile(
 and chats; and what would send LiteLLM, OpenRouter or vLLM elsewhere, or bring a key."""
 _SERVED = frozenset({"id", "object", "created", "model", "eirene"})
 """Fields of a reply that are the server's own."""
-_SAMPLING = ("temperature", "top_p", "seed", "max_tokens", "presence_penalty", "frequency_penalty")
-_FIELDS = (*_SAMPLING, "reasoning_effort")
+_FIELDS = (*SAMPLING_FIELDS, "reasoning_effort")
 _ROLES = {"human": "user", "ai": "assistant"}
 _DEFAULT_RETRY = RetryPolicy(attempts=3)  # a person waits, and the client has retries of its own
 _NO_LIMIT = 10_000  # calls at a time: the server bounds the chats
@@ -74,11 +73,10 @@ class Upstream:
         rebuild: Callable[[], BaseChatModel] | None = None,
         retry: RetryPolicy = _DEFAULT_RETRY,
         timeout_s: float = 60.0,
-        sleep: Sleep = asyncio.sleep,
     ) -> None:
         self.name = name
         self._models = ModelPerLoop(model, name=name, rebuild=rebuild)
-        self._calls = Caller(name, limiter=Limiter(_NO_LIMIT), retry=retry, timeout_s=timeout_s, sleep=sleep)
+        self._calls = Caller(name, limiter=Limiter(_NO_LIMIT), retry=retry, timeout_s=timeout_s)
         self._has_n = "n" in type(model).model_fields
         self._speaks_openai = any(c.__name__ == "BaseChatOpenAI" for c in type(model).__mro__)
 
@@ -155,7 +153,7 @@ class Upstream:
         return Request(send, span, _limit(copy, request, n), optional, without_n=Drafts())
 
     def _span(self, model: object, messages: Sequence[BaseMessage], request: ChatRequest | None, n: int) -> TracedCall:
-        fields = {**{name: getattr(request, name, None) for name in _SAMPLING}, "n": n}
+        fields = {**{name: getattr(request, name, None) for name in SAMPLING_FIELDS}, "n": n}
         told = [(_ROLES.get(m.type, m.type), str(m.text)) for m in messages]
         return TracedCall(self.name, model, fields, told, address=server_address(model))
 

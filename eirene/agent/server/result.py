@@ -10,6 +10,7 @@ from eirene.agent.state import Event, State
 from eirene.core.critique import HALLUCINATIONS, Critique, TaggedSentence
 from eirene.core.findings.tags import in_order
 from eirene.core.records import Item, Record, Round
+from eirene.core.scores import ERRORS
 from eirene.views.diff import DiffLine, DiffPiece, changes_in_words, diff, edits_taken, edits_undone
 from eirene.views.facts import (
     STATUS_WORDS,
@@ -27,7 +28,6 @@ from eirene.views.faults import WORDS, marked_spans, verdict_of
 Json = dict[str, Any]
 RunEvent = dict[str, Any]
 OnRunEvent = Callable[[RunEvent], None]
-_ERRORS = ("hallucination", "coverage")
 _FROM_STATE = frozenset({"critique", "scores", "decision"})  # told in full by the state, rather than in a few words
 
 _SHARED = 0.5
@@ -200,7 +200,7 @@ def _votes(samples: list[RunEvent]) -> RunEvent:
 
 def _errors(scores: RunEvent) -> RunEvent:
     """The answer's two error scores by detector; null where one is unscored."""
-    return {name: {error: _number(found[error]) for error in _ERRORS} for name, found in scores.items()}
+    return {name: {error: _number(found[error]) for error in ERRORS} for name, found in scores.items()}
 
 
 def _number(score: Any) -> float | None:

@@ -28,6 +28,7 @@ logger = get_logger(__name__)
 RunState = Literal["running", "done", "failed", "cancelled"]
 _TAIL_BYTES = 16 * 2**20  # of the file, which are read back
 _TORN = b'{"id":"run-'  # how a line of ours begins
+_MOST_LISTED = 50
 _MOST_EVENTS = 5_000  # of one run: a hundred rounds of votes, and an end to it
 
 
@@ -151,9 +152,9 @@ class Runs:
         """The run, while it is kept."""
         return self._runs.get(run_id)
 
-    def recent(self, limit: int = 50) -> list[ServerRun]:
+    def recent(self) -> list[ServerRun]:
         """The newest runs first."""
-        return list(reversed(self._runs.values()))[:limit]
+        return list(reversed(self._runs.values()))[:_MOST_LISTED]
 
     async def finish(
         self, run: ServerRun, state: RunState, *, status: str = "", data: bytes | None = None, **what: Any

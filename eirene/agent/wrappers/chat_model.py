@@ -21,6 +21,7 @@ from eirene.agent.run import SettingsLike, make_settings
 from eirene.agent.settings import Settings
 from eirene.agent.state import Parts
 from eirene.agent.wrappers.conversation import (
+    GIVEN_KEYS,
     GivenFor,
     NothingGivenNotice,
     When,
@@ -40,7 +41,6 @@ logger = get_logger(__name__)
 
 TRACE = "eirene"
 """The key of the record in a message's `response_metadata`."""
-_GIVEN_KEYS = ("perspectives", "context")
 _HOW = "pass perspectives= or context= in a call, or given= for all; or no backend=, so that the wrapped model judges"
 
 
@@ -210,7 +210,7 @@ class RefiningChatModel(BaseChatModel):
 
     def _given_for(self, kwargs: dict[str, Any]) -> GivenFor | None:
         """What replies are compared with: what a call brings, taken out of its other arguments, else as for all."""
-        found = {key: kwargs.pop(key) for key in _GIVEN_KEYS if key in kwargs}
+        found = {key: kwargs.pop(key) for key in GIVEN_KEYS if key in kwargs}
         return (lambda _: found) if found else self.given
 
     def _result(self, drafts: Sequence[AIMessage], records: Sequence[Record | None]) -> ChatResult:

@@ -43,7 +43,7 @@ When = Callable[[Sequence[BaseMessage], str], bool]
 logger = get_logger(__name__)
 
 _KEEPS = frozenset({"reasoning", "thinking", "redacted_thinking"})  # blocks that stand beside the text and stay
-_GIVEN_KEYS = ("perspectives", "context")
+GIVEN_KEYS = ("perspectives", "context")
 
 
 def refinable_text(message: BaseMessage) -> str | None:
@@ -114,7 +114,7 @@ def conversation_item(messages: Sequence[BaseMessage], answer: str, *, given: Gi
     data: dict[str, Any] = {"question": question, "answer": answer}
     if history:
         data["history"] = history
-    for key in _GIVEN_KEYS:
+    for key in GIVEN_KEYS:
         value = None if given is None else given.get(key)
         if value is not None and (not isinstance(value, Sized) or len(value)):
             data[key] = value

@@ -6,10 +6,10 @@ import asyncio
 from collections.abc import Mapping, Sequence
 
 from eirene.core.errors import InputError
-from eirene.core.scores import Score, Scores, Unscored, number
+from eirene.core.scores import Error, Score, Scores, Unscored, number
 from eirene.core.usage import Meter
 from eirene.eval.base import GIVEN, NOTHING, Case, Detector, Need, only_computes, unmet
-from eirene.eval.calibration import Calibration, Error, sigmoid
+from eirene.eval.calibration import Calibration, sigmoid
 from eirene.eval.registry import build_detectors, detector
 from eirene.eval.resources import Resources
 

@@ -10,10 +10,10 @@ import copy
 import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Any, Literal, cast
+from typing import TYPE_CHECKING, Any, cast
 
 from eirene.core.errors import InputError
-from eirene.core.scores import Score, Scores, SentenceScore, Unscored
+from eirene.core.scores import ERRORS, Error, Score, Scores, SentenceScore, Unscored
 from eirene.core.usage import Meter, Usage
 from eirene.eval.base import GIVEN, Case, Need, layout_digest, uncheckable
 from eirene.eval.detectors.chunks import Piece, part_of, share_out, together, whole
@@ -48,7 +48,7 @@ class ClassifierDetector:
     needs: frozenset[Need] = GIVEN | {"classifier"}
 
     def __init__(self, models: Sequence[LocalModel]) -> None:
-        self._models: dict[ErrorType, tuple[LocalModel, ClassifierTask]] = {}
+        self._models: dict[Error, tuple[LocalModel, ClassifierTask]] = {}
         for model in models:
             task = ClassifierTask.loaded(model.prompt, name=model.name)
             if task.error_type in self._models:
@@ -67,7 +67,7 @@ class ClassifierDetector:
         """The scores of one answer."""
         if (why := uncheckable(case)) is not None:
             return Scores.none(why)
-        found = {error_type: await self._one(error_type, case, meter) for error_type in ERROR_TYPES}
+        found = {error_type: await self._one(error_type, case, meter) for error_type in ERRORS}
         return Scores(
             hallucination=found["hallucination"].score,
             coverage=found["coverage"].score,
@@ -75,7 +75,7 @@ class ClassifierDetector:
             chunks=max(verdict.chunks for verdict in found.values()),
         )
 
-    async def _one(self, error_type: ErrorType, case: Case, meter: Meter) -> ClassifierVerdict:
+    async def _one(self, error_type: Error, case: Case, meter: Meter) -> ClassifierVerdict:
         if error_type not in self._models:
             return ClassifierVerdict(Unscored(unscored=f"no classifier for {error_type} is named"))
         model, task = self._models[error_type]
@@ -87,12 +87,10 @@ def _build(resources: Resources) -> ClassifierDetector:
     return ClassifierDetector(resources.classifiers)
 
 
-ErrorType = Literal["hallucination", "coverage"]
-ERROR_TYPES: tuple[ErrorType, ...] = ("hallucination", "coverage")
 PROMPT = "curly-1"
 """The layout of the prompt; another number is another layout."""
 KIND = "classifier"
-_ASKS: Mapping[ErrorType, str] = {"hallucination": FAITHFUL, "coverage": COVERED}
+_ASKS: Mapping[Error, str] = {"hallucination": FAITHFUL, "coverage": COVERED}
 
 
 @dataclass(frozen=True, slots=True)
@@ -114,7 +112,7 @@ class Labels:
 class ClassifierTask:
     """One error type and its labels."""
 
-    error_type: ErrorType
+    error_type: Error
     labels: Labels = Labels()
 
     def prompt(self, case: Case) -> str:
@@ -141,7 +139,7 @@ class ClassifierTask:
                 field="classifier",
             )
         labels = saved.get("labels")
-        if saved.get("prompt") != PROMPT or saved.get("error_type") not in ERROR_TYPES or not isinstance(labels, dict):
+        if saved.get("prompt") != PROMPT or saved.get("error_type") not in ERRORS or not isinstance(labels, dict):
             raise InputError(
                 f"{name} was trained with another layout ({saved.get('prompt')!r}); this version knows {PROMPT!r}",
                 field="classifier",

@@ -15,12 +15,13 @@ from collections import Counter
 from collections.abc import Callable, Iterable, Sequence
 from itertools import pairwise
 from statistics import fmean, pstdev
-from typing import Annotated, Any, Literal, Self
+from typing import Any, Literal, Self
 
 import numpy as np
-from pydantic import Field, model_validator
+from pydantic import model_validator
 
 from eirene.core.critique import Critique, Sample, Tag, incomplete_shares
+from eirene.core.scores import Probability
 from eirene.core.usage import Usage
 from eirene.core.validation import FrozenModel
 from eirene.eval.datasets.base import FeedbackCase
@@ -35,8 +36,6 @@ BINS = (0.0, 0.2, 0.4, 0.6, 0.8, 1.0)
 """Edges of the consistency bins; EIR (section 5.1) speaks of consistencies above and below 0.80."""
 MIN_CLASS = 5
 """Fewer answers than this of one kind, and whether a model tells the kinds apart is not measured."""
-
-_Share = Annotated[float, Field(ge=0.0, le=1.0)]
 
 
 class FeedbackRow(FrozenModel):
@@ -58,13 +57,13 @@ class FeedbackRow(FrozenModel):
     lacks: bool
     status: Literal["scored", "abstained", "failed"]
     why: str | None = None
-    shares: tuple[_Share, ...] = ()
-    share_any: _Share | None = None
+    shares: tuple[Probability, ...] = ()
+    share_any: Probability | None = None
     tags: tuple[Tag, ...] = ()
-    tag_consistency: _Share | None = None
-    reason_consistency: _Share | None = None
-    reason_overlap: _Share | None = None
-    samples_invent: _Share | None = None
+    tag_consistency: Probability | None = None
+    reason_consistency: Probability | None = None
+    reason_overlap: Probability | None = None
+    samples_invent: Probability | None = None
     vote_invents: bool | None = None
     n_drawn: int = 0
     n_valid: int = 0

@@ -10,11 +10,11 @@ from collections import Counter
 from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any, Literal, cast
+from typing import Any, cast
 
 import numpy as np
 
-from eirene.core.scores import Score, Scores, Unscored, WordScore
+from eirene.core.scores import Error, Score, Scores, Unscored, WordScore
 from eirene.eval.datasets.base import Labelled
 from eirene.eval.metrics.bootstrap import Array, clusters_of
 from eirene.eval.metrics.ranking import Clusters, Flags
@@ -87,7 +87,6 @@ def _n_words(text: str) -> int:
     return sum(1 for _ in word_spans(text))
 
 
-Error = Literal["hallucination", "coverage"]
 Place = tuple[Hashable, ...]
 Known = tuple[Place, bool, Floors]
 """A place in a case, its label, and what can be counted there."""

@@ -53,9 +53,9 @@ class ReadsTokens(Protocol):
     def tokens(self, texts: Sequence[str]) -> list[TokenLayers]: ...
 
 
-def with_outputs(model: bytes, names: Sequence[str] = LAYERS) -> bytes:
+def with_outputs(model: bytes) -> bytes:
     """The serialised ONNX model with inner values as further outputs; a name that it lacks fails when it is opened."""
-    outputs = b"".join(_field(_OUTPUT, _field(_NAME, name.encode())) for name in names)
+    outputs = b"".join(_field(_OUTPUT, _field(_NAME, name.encode())) for name in LAYERS)
     return model + _field(_GRAPH, outputs)
 
 

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from typing import Literal
 
 from eirene.text.matching import BoundedMatcher, Span
-from eirene.text.unicode import UNSPACED
+from eirene.text.unicode import UNSPACED_CLASS
 
 EditKind = Literal["kept", "reworded", "added", "removed", "moved"]
 
@@ -48,9 +48,8 @@ class SentenceEdit:
         return gone <= 0.5 * (self.before[1] - self.before[0])
 
 
-_SINGLE = "".join(f"{chr(first)}-{chr(last)}" for first, last in UNSPACED)
 _MARKS = "\u0300-\u036f\u0591-\u05bd\u064b-\u065f\u0900-\u0963\u0981-\u0dff\u200c\u200d\u20d0-\u20ff\ufe0f"
-_LETTERS = rf"[^\W{_SINGLE}][{_MARKS}]*+"
+_LETTERS = rf"[^\W{UNSPACED_CLASS}][{_MARKS}]*+"
 # A word with its apostrophes, a number with its points; every other visible or invisible sign is one by itself.
 _TOKEN = re.compile(rf"\d+(?:[.,]\d+)*+(?!\w)|(?:{_LETTERS})++(?:['’](?:{_LETTERS})++)*+|\S")
 _MOST_WORDS = 2_000
