@@ -15,6 +15,7 @@ from eirene.core.grounding import whole_evidence
 from eirene.core.records import Item, Record
 from eirene.models.verifier.runtime import shipped_verifier
 from eirene.testing.parts import ScriptedFeedback, ScriptedRefiner, scripted_parts
+from tests.rows import each
 
 TOO_LONG = TooLongError("the context is used up")
 ITEM = Item(
@@ -57,7 +58,7 @@ async def test_where_nothing_fits_the_run_fails_with_the_original() -> None:
     assert [len(r.evidence.sentences) for r in critic.requests if r.evidence] == [4, 2, 1, 0]
 
 
-@pytest.mark.parametrize(("shows", "context"), [(False, ITEM.context), (True, None)])
+@each("shows, context", [(False, ITEM.context), (True, None)])
 async def test_nothing_is_looked_up_without_passages_or_a_model_that_reads_them(
     shows: bool, context: list[str] | None
 ) -> None:

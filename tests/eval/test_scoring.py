@@ -14,6 +14,7 @@ from eirene.core.usage import Meter, Usage
 from eirene.eval.base import NOTHING, Case, Need
 from eirene.eval.scoring import Scorer, in_order, workers_for
 from eirene.testing.parts import ScriptedDetector
+from tests.rows import each
 
 GIVEN = Grounding("perspectives", (ArgumentGroup("pro", ("Trams are quiet.",)),))
 GOOD = Scores(hallucination=0.0, coverage=0.0)
@@ -65,7 +66,7 @@ async def test_the_detectors_of_a_case_are_asked_at_once() -> None:
     assert {name: (o.scores, o.usage.calls) for name, o in found.items()} == {"a": (GOOD, 1), "b": (GOOD, 1)}
 
 
-@pytest.mark.parametrize(("needs", "most"), [(NOTHING, 1), (JUDGE, 5)])
+@each("needs, most", [(NOTHING, 1), (JUDGE, 5)])
 async def test_detectors_that_only_compute_take_turns_over_cases(needs: frozenset[Need], most: int) -> None:
     detector = Counting(needs)
     scorer = Scorer([detector])
@@ -91,7 +92,7 @@ async def test_after_a_hopeless_error_a_detector_is_not_asked_again() -> None:
     assert all(isinstance(o.hopeless, AuthError) for o in found)
 
 
-@pytest.mark.parametrize("workers", [1, 3])
+@each("workers", [1, 3])
 async def test_results_come_in_order_and_no_more_items_are_taken_than_work(workers: int) -> None:
     taken: list[int] = []
 

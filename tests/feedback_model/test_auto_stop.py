@@ -19,6 +19,7 @@ from eirene.models.scripted import ScriptedChatModel
 from eirene.testing.loopback import LoopbackServer
 from eirene.testing.script import HttpError, ScriptedRequest
 from eirene.text.sentences import split_sentences
+from tests.rows import each
 
 ANSWER = "Trams are quiet. Buses are cheap."
 pytestmark = pytest.mark.usefixtures("loopback")
@@ -48,8 +49,8 @@ def torn(asked: ScriptedRequest, index: int) -> str:
     return "1. [Complete]\n2. [Complete]" if index % 2 else f"1. [Complete]\n2. [Incomplete] Reasons: No {index}."
 
 
-@pytest.mark.parametrize(
-    ("script", "stop", "floor", "asked", "rule"),
+@each(
+    "script, stop, floor, asked, rule",
     [
         ("1. [Complete]\n2. [Complete]", "auto", 0.0, [5], "beta"),
         (torn, "auto", 0.0, [5, 15], "beta"),

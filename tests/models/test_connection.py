@@ -162,7 +162,7 @@ async def test_a_web_page_is_asked_for_once() -> None:
     assert server.base_url in str(error) and "a web page came instead of JSON" in str(error)
 
 
-@pytest.mark.parametrize("url", ["ftp://127.0.0.1/v1", "http://127.0.0.1:70000/v1"])
+@each("url", ["ftp://127.0.0.1/v1", "http://127.0.0.1:70000/v1"])
 async def test_a_model_object_with_an_address_that_is_none(url: str) -> None:
     error = await failed(url, by_name=False)
     assert isinstance(error, AddressError)

@@ -131,13 +131,10 @@ async def test_a_redirect_to_another_origin_gets_nothing(chat_at: Callable[[str]
     assert "CANARY" not in said
 
 
-@pytest.mark.parametrize(
-    ("status", "location"),
-    [
+@each("status, location", [
         (301, "http://127.0.0.2:1/v1"), (302, "//127.0.0.2/v1"), (303, "https://127.0.0.1:{port}/v1"),
         (307, "http://["), (308, "http://127.0.0.2:1/v1"),
-    ],
-)  # fmt: skip
+    ],)  # fmt: skip
 async def test_no_form_of_redirect_leaves_the_server(status: int, location: str) -> None:
     ports: list[int] = []
 
@@ -230,14 +227,14 @@ async def test_a_head_without_end_is_given_up() -> None:
         assert server.calls == QUICK.attempts
 
 
-@pytest.mark.parametrize("packed", ["br", "gzip, gzip", "deflate"])
+@each("packed", ["br", "gzip, gzip", "deflate"])
 async def test_what_cannot_be_unpacked_bit_by_bit_is_not_unpacked(packed: str) -> None:
     script = raw(lambda: RawReply.body([b"abc"], Content_Encoding=packed))
     with LoopbackServer(script) as server, pytest.raises(MalformedReplyError, match="packed as"):
         await ask(by_name(server.base_url))
 
 
-@pytest.mark.parametrize(("chat_at", "size"), [(by_name, 7), (without_async, 2**16)])
+@each("chat_at, size", [(by_name, 7), (without_async, 2**16)])
 async def test_a_packed_reply_of_any_pieces_is_read(chat_at: Callable[[str], ChatModel], size: int) -> None:
     text = "zoos " * 30_000
     whole = gzip.compress(

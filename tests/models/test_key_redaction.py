@@ -27,6 +27,7 @@ from eirene.prompts import Message
 from eirene.testing.loopback import LoopbackServer
 from eirene.testing.script import BrokenReply, HttpError, RawReply, ScriptedReply, ScriptedRequest
 from tests.canary import assert_hidden
+from tests.rows import each
 
 pytestmark = pytest.mark.usefixtures("loopback")
 
@@ -140,7 +141,7 @@ async def test_a_key_in_any_part_of_a_reply_is_hidden() -> None:
             assert_no_key(await failure_of(openai(server.base_url, api_key=KEY)))
 
 
-@pytest.mark.parametrize("status", [401, 418, 599])
+@each("status", [401, 418, 599])
 async def test_a_client_that_nobody_knows_hides_what_looks_like_a_key(status: int) -> None:
     """It makes its own connections, so that its key is not seen: by its looks it is."""
     script = HttpError(status, "no: sk-CANARY-0123456 and Bearer CANARY0123456789", headers={"Retry-After": "0"})

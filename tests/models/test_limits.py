@@ -12,6 +12,7 @@ from hypothesis import strategies as st
 from eirene.core.errors import InputError, RateLimitError
 from eirene.models.faults import Fault
 from eirene.models.limits import AdaptiveLevel, Limiter, RetryPolicy
+from tests.rows import each
 
 POLICY = RetryPolicy(attempts=4, first_wait_s=1.0, max_wait_s=3.0, max_retry_after_s=60.0)
 BUSY = Fault(RateLimitError("busy"), retryable=True)
@@ -100,7 +101,7 @@ def test_there_is_no_wait_after_the_last_attempt_nor_after_what_cannot_be_mended
     assert POLICY.wait_s(Fault(RateLimitError("no"), retryable=False), attempt=1, rng=rng) is None
 
 
-@pytest.mark.parametrize(("asked", "at_least"), [(0.0, 0.0), (10.0, 10.0), (60.0, 60.0)])
+@each("asked, at_least", [(0.0, 0.0), (10.0, 10.0), (60.0, 60.0)])
 def test_a_wait_that_was_asked_for_is_never_cut_short(asked: float, at_least: float) -> None:
     fault = Fault(RateLimitError("busy"), retryable=True, retry_after_s=asked)
     wait = POLICY.wait_s(fault, attempt=1, rng=np.random.default_rng(0))

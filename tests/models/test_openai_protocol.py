@@ -30,6 +30,7 @@ from eirene.models.resolve import ChatOptions, resolve_chat
 from eirene.prompts import Message
 from eirene.testing.loopback import LoopbackServer
 from eirene.testing.script import BrokenReply, HttpError, RawReply, ScriptedReply, ScriptedRequest, TextReply
+from tests.rows import each
 
 pytestmark = pytest.mark.usefixtures("loopback")
 
@@ -68,7 +69,7 @@ async def test_twenty_replies_are_one_request_where_the_server_takes_n() -> None
         assert [r.n for r in server.requests] == [20]
 
 
-@pytest.mark.parametrize(("policy", "calls"), [("refuses", 21), ("ignores", 20)])
+@each("policy, calls", [("refuses", 21), ("ignores", 20)])
 async def test_twenty_replies_are_concurrent_calls_where_it_does_not(policy: Any, calls: int) -> None:
     with LoopbackServer(lambda r, _: f"reply to {r.body['seed']}", n=policy, together=calls - 1) as server:
         chat = chat_at(server)
@@ -283,7 +284,7 @@ def failing_once(every: int) -> Any:
     return script
 
 
-@pytest.mark.parametrize("policy", ["takes", "refuses"])
+@each("policy", ["takes", "refuses"])
 async def test_usage_is_the_servers_own_count_to_the_token(policy: Any) -> None:
     meter = Meter()
     with LoopbackServer(failing_once(10), n=policy) as server:

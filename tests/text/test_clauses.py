@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -43,7 +42,7 @@ def test_openings_that_say_nothing_are_taken_off(text: str, core: str) -> None:
     assert core_text(text) == core
 
 
-@pytest.mark.parametrize(
+@each(
     "text",
     [
         "There is no reason to believe that vaccines harm.",
@@ -55,7 +54,7 @@ def test_an_opening_that_denies_what_follows_stays(text: str) -> None:
     assert core_text(text) == text
 
 
-@pytest.mark.parametrize(
+@each(
     "text",
     [
         "That is why rents rise.",
@@ -71,8 +70,8 @@ def test_a_that_or_how_which_begins_the_statement_is_no_opening(text: str) -> No
     assert core_text(text) == text
 
 
-@pytest.mark.parametrize(
-    ("text", "clauses"),
+@each(
+    "text, clauses",
     [
         (
             "Critics say that it is slow; also, it costs money.",
@@ -91,7 +90,7 @@ def test_sentences_are_cut_where_another_statement_begins(text: str, clauses: li
     assert _clauses(text) == clauses
 
 
-@pytest.mark.parametrize(
+@each(
     "text",
     [
         "Parental controls and privacy settings make it safe.",

@@ -28,6 +28,7 @@ from eirene.models.encoder import Encoder, load_encoder
 from eirene.npov.writers import check
 from eirene.text import language
 from eirene.text.language import language_of, other_language, unsupported_language
+from tests.rows import each
 
 LANGUAGES: dict[str, dict[str, list[str]]] = json.loads(
     Path(__file__).with_name("languages.json").read_text(encoding="utf-8")
@@ -121,7 +122,7 @@ def test_a_hallucination_critic_does_not_read_it_either() -> None:
     assert record.status == "not_checked" and "reads as French" in record.why
 
 
-@pytest.mark.parametrize("detector", [AlignmentDetector, ArrangementDetector])
+@each("detector", [AlignmentDetector, ArrangementDetector])
 def test_a_detector_leaves_it_unscored_and_says_why(detector: type[AlignmentDetector | ArrangementDetector]) -> None:
     answer = answer_in("German")
     scores = asyncio.run(detector(encoder()).score(case_of(item(answer)), meter=Meter()))

@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-import pytest
-
 from eirene.text.leaning import announced, goes_on, is_part, leans, pronoun, refers
+from tests.rows import each
 
 
-@pytest.mark.parametrize(
-    ("text", "told"),
+@each(
+    "text, told",
     [
         ("Half of them were oaks.", "leans refers part"),
         ("The other side holds that it rains.", "leans refers"),

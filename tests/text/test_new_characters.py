@@ -2,17 +2,17 @@
 
 from __future__ import annotations
 
-import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from eirene.text.new_characters import without_new_characters
+from tests.rows import each
 
 BEFORE = "Supporters say that it is cheap."
 
 
-@pytest.mark.parametrize(
-    ("after", "clean"),
+@each(
+    "after, clean",
     [
         ("Sup\u200bport\u200bers", "Supporters"),
         ("\u202eSupporters\u202c", "Supporters"),
@@ -36,7 +36,7 @@ def test_new_hidden_and_dressed_characters_go(after: str, clean: str) -> None:
     assert edits
 
 
-@pytest.mark.parametrize(
+@each(
     "after",
     [
         "👨\u200d👩\u200d👧 ❤️ 🏳️\u200d🌈 🏴\U000e0067\U000e0062\U000e0065\U000e006e\U000e0067\U000e007f 5️⃣ 🅰",

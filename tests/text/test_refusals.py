@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import pytest
-
 from eirene.text.refusals import denies_fault, is_refusal
 from tests.rows import each
 
@@ -47,7 +45,7 @@ def test_an_answer(text: str) -> None:
     assert not is_refusal(text)
 
 
-@pytest.mark.parametrize(
+@each(
     "reason",
     [
         "No error.",

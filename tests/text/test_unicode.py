@@ -8,10 +8,11 @@ from typing import Any
 import pytest
 
 from eirene.text.unicode import mend_json, mend_surrogates, mend_values
+from tests.rows import each
 
 
-@pytest.mark.parametrize(
-    ("text", "mended"),
+@each(
+    "text, mended",
     [
         ("plain", "plain"),
         ("grüße 😀", "grüße 😀"),
@@ -24,13 +25,13 @@ def test_half_a_pair_is_replaced_and_a_whole_one_is_its_sign(text: str, mended: 
     assert mend_surrogates(text) == mended
 
 
-@pytest.mark.parametrize("mend", [mend_values, mend_json])
+@each("mend", [mend_values, mend_json])
 def test_every_text_of_a_value_is_mended_its_keys_among_them(mend: Any) -> None:
     value = {"a\ud800": ["\ud800", ("\ud800", 1, None, 1.5)], "b": {"c": {"\ud800": True}}}
     assert mend(value) == {"a\ufffd": ["\ufffd", ("\ufffd", 1, None, 1.5)], "b": {"c": {"\ufffd": True}}}
 
 
-@pytest.mark.parametrize("value", [{"a": ["b", 1]}, "text", 5, None])
+@each("value", [{"a": ["b", 1]}, "text", 5, None])
 def test_what_is_whole_stays_the_same_object(value: Any) -> None:
     assert mend_json(value) is value
 

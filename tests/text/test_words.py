@@ -6,11 +6,11 @@ import re
 import unicodedata
 from itertools import pairwise
 
-import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from eirene.text.words import STOP_WORDS, content_words, lower_words, stem, stems, word_spans
+from tests.rows import each
 
 
 def test_words_are_split_at_white_space_and_punctuation_and_stop_words_are_dropped() -> None:
@@ -22,8 +22,8 @@ def test_offsets_point_at_the_words_themselves() -> None:
     assert [text[word.start : word.end] for word in content_words(text)] == ["Naïve", "policies", "e", "g", "ÉTÉ"]
 
 
-@pytest.mark.parametrize(
-    ("text", "words"),
+@each(
+    "text, words",
     [
         ("नमस्ते दुनिया", ["नमस्ते", "दुनिया"]),  # vowel signs are marks inside words
         ("مرحبا بالعالم،", ["مرحبا", "بالعالم"]),
@@ -75,8 +75,8 @@ def test_the_short_way_through_plain_text_gives_what_the_long_way_gives(text: st
     assert list(content_words(text)) == [(stem(word), a, b) for word, a, b in spans if word not in STOP_WORDS]
 
 
-@pytest.mark.parametrize(
-    ("text", "tokens"),
+@each(
+    "text, tokens",
     [
         ("", []),
         ("?! … —", []),

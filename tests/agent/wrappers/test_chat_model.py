@@ -17,6 +17,7 @@ from eirene.agent.wrappers.conversation import conversation_item, refinable_text
 from eirene.core.errors import InputError
 from eirene.core.history import MAX_CHARACTERS, MAX_TURNS
 from eirene.models.scripted import ScriptedChatModel
+from tests.rows import each
 
 SIDES = [
     {"name": "pro", "arguments": ["Zoos teach children about animals."]},
@@ -125,7 +126,7 @@ class _State(TypedDict):
     messages: Annotated[list[Any], add_messages]
 
 
-@pytest.mark.parametrize("is_async", [True, False])
+@each("is_async", [True, False])
 async def test_no_draft_token_is_streamed_by_a_graph_around_it(is_async: bool) -> None:
     """`stream_mode="messages"` shows the accepted text, and nothing of drafts, critiques and rewrites."""
     model = RefiningChatModel(

@@ -18,6 +18,7 @@ from pydantic import BaseModel
 import eirene
 from eirene.agent.state import Parts
 from eirene.models.scripted import ScriptedChatModel
+from tests.rows import each
 
 SIDES = [
     {"name": "pro", "arguments": ["Zoos teach children about animals."]},
@@ -247,7 +248,7 @@ def test_a_fault_in_what_is_there_does_not_speak_of_mappings() -> None:
     assert "mapping" not in str(found.value) and "perspectives" in str(found.value)
 
 
-@pytest.mark.parametrize("subgraphs", [False, True])
+@each("subgraphs", [False, True])
 async def test_no_critique_or_rewrite_is_streamed_as_tokens(subgraphs: bool) -> None:
     """`stream_mode="messages"` shows no call inside the node, and a reply that was there before not once more."""
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import pytest
 
 from eirene.gate.checks.form import form, torn
+from tests.rows import each
 
 from .cases import edit_case, reasons
 
@@ -45,8 +46,8 @@ def test_what_keeps_it_whole_is_not(before: str, after: str) -> None:
 REASONS = "There are two reasons for it. Wood was cheap. Stone was far away."
 
 
-@pytest.mark.parametrize(
-    ("gone", "rest", "says"),
+@each(
+    "gone, rest, says",
     [
         ("In all, 90 ships were sold. ", "A third of them were new. The rest sank.", "A third of them"),
         ("Two sisters ran the inn. ", "They sold it in 1926.", "They sold it"),
@@ -68,8 +69,8 @@ def test_one_of_an_announced_number_stays() -> None:
     assert reasons(form, edit_case(REASONS, REASONS.replace(" Stone was far away.", ""))) == why
 
 
-@pytest.mark.parametrize(
-    ("before", "after"),
+@each(
+    "before, after",
     [
         ("Goats sing there. The tower is old.", "The tower is old."),
         ("They are old. Goats sing there. They have roofs.", "They are old. They have roofs."),
@@ -92,8 +93,8 @@ def test_prose_gets_no_list_unless_it_is_asked_for() -> None:
 OLD = "Uniforms make all the pupils of a school more equal in class and cost 40 euros for a year if they last."
 
 
-@pytest.mark.parametrize(
-    ("new", "says"),
+@each(
+    "new, says",
     [
         (OLD.replace("pupils", "pulpis"), "exchanges letters"),
         (OLD.removesuffix(" if they last."), "breaks off"),
@@ -110,7 +111,7 @@ def test_what_is_no_sentence_is_objected_to_and_its_removal_mends(new: str, says
     assert len(reasons(torn, edit_case(new, old, given=given).swapped)) == 1
 
 
-@pytest.mark.parametrize(
+@each(
     "new",
     [
         OLD,

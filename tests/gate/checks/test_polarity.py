@@ -12,6 +12,7 @@ from eirene.gate.checks.base import Asked, EditCase
 from eirene.gate.checks.polarity import polarity
 from eirene.text.edits import sentence_edits
 from eirene.text.polarity import PolarityTurn
+from tests.rows import each
 
 GIVEN = ("Homework helps children to learn.", "Homework harms the sleep of children.", "Some parents welcome homework.")
 TEXT = "There are two views. Supporters say that homework helps children to learn."
@@ -74,13 +75,13 @@ def test_meaning_decides_where_the_given_sentence_uses_other_words() -> None:
     assert list(polarity(_case(TEXT, negated, given)))  # by words alone
 
 
-@pytest.mark.parametrize("reason", ["Homework does not help children to learn.", 'The word is missing: "not".'])
+@each("reason", ["Homework does not help children to learn.", 'The word is missing: "not".'])
 def test_what_was_asked_for_at_the_place_may_turn(reason: str) -> None:
     asked = Asked(21, len(TEXT), reason, edit="does not help")
     assert not list(polarity(_case(TEXT, TEXT.replace("helps", "does not help"), (), (asked,))))
 
 
-@pytest.mark.parametrize(
+@each(
     "added",
     [
         "Opponents say that homework does not harm the sleep of children.",
@@ -94,7 +95,7 @@ def test_an_added_sentence_turned_against_its_argument_is_objected_to(added: str
     assert [o.words for o in polarity(_case(TEXT, f"{TEXT} {added}"))] == [None]
 
 
-@pytest.mark.parametrize(
+@each(
     "added",
     [
         "Opponents say that homework harms the sleep of children.",

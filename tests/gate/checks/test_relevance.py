@@ -13,6 +13,7 @@ from eirene.gate.checks.base import Asked, EditCase
 from eirene.gate.checks.relevance import relevance
 from eirene.models.encoder import load_encoder
 from tests.gate.checks.cases import edit_case, reasons
+from tests.rows import each
 
 QUESTION = "Why do leaves change their colour in autumn?"
 ANSWER = (
@@ -26,7 +27,7 @@ def case_of(after: str, *, before: str = ANSWER, asked: tuple[Asked, ...] = ()) 
     return replace(edit_case(before, after, question=QUESTION, asked=asked), encoder=load_encoder())
 
 
-@pytest.mark.parametrize(
+@each(
     "more",
     [
         "Red leaves get their colour from other pigments that some trees make in autumn.",
@@ -37,7 +38,7 @@ def test_what_goes_on_with_the_answer_may_be_added(more: str) -> None:
     assert reasons(relevance, case_of(f"{ANSWER} {more}")) == []
 
 
-@pytest.mark.parametrize(
+@each(
     "more",
     [
         "Whoever asks this must be a fool.",

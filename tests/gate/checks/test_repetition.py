@@ -2,19 +2,19 @@
 
 from __future__ import annotations
 
-import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from eirene.gate.checks.repetition import repetition
+from tests.rows import each
 
 from .cases import BEFORE, edit_case, reasons
 
 FIRST = BEFORE.split(". ")[0] + "."
 
 
-@pytest.mark.parametrize(
-    ("after", "times"),
+@each(
+    "after, times",
     [
         (f"{BEFORE} {BEFORE}", 2),
         (f"{BEFORE}\n\n{BEFORE}", 2),
@@ -31,7 +31,7 @@ def test_a_repetition_is_objected_to_and_its_removal_mends(after: str, times: in
     assert reasons(repetition, edit_case(after, f"{after} Uniforms save money.")) == []
 
 
-@pytest.mark.parametrize(
+@each(
     "added",
     [
         "Supporters add that uniforms save families money.",

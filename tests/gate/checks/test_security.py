@@ -2,17 +2,17 @@
 
 from __future__ import annotations
 
-import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from eirene.gate.checks.security import security
+from tests.rows import each
 
 from .cases import BEFORE, edit_case, reasons
 
 
-@pytest.mark.parametrize(
-    ("added", "kind"),
+@each(
+    "added, kind",
     [
         ("Read www.some-place.co/offer today.", "link"),
         ("See x.y/path for more.", "link"),
@@ -39,7 +39,7 @@ def test_new_markup_is_objected_to_and_its_removal_mends(added: str, kind: str) 
     assert reasons(security, edit_case(BEFORE, after, given=[added])) == []
 
 
-@pytest.mark.parametrize(
+@each(
     "added",
     [
         "This costs 1,000,000 dollars or 10 000 000 yen from 1914-1918 to 2020-01-15.",
@@ -74,7 +74,7 @@ def test_whatever_the_texts_hold_objections_point_at_changed_edits(before: str, 
     reasons(security, edit_case(before, after))
 
 
-@pytest.mark.parametrize(
+@each(
     "added",
     [
         "\u202eThey cost money.\u202c",
@@ -95,7 +95,7 @@ def test_another_language_or_a_disguise_is_objected_to_and_its_removal_mends(add
     assert len(reasons(security, edit_case(f"{BEFORE} {added}", BEFORE).swapped)) == 1
 
 
-@pytest.mark.parametrize(
+@each(
     "added",
     [
         "The Greek word φιλοσοφία means love of wisdom.",

@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-import pytest
-
 from eirene.gate.checks.specifics import exchanges
 from eirene.text.specifics.index import find_specifics
+from tests.rows import each
 
 
 def changed(old: str, new: str) -> list[tuple[str, str]]:
@@ -13,8 +12,8 @@ def changed(old: str, new: str) -> list[tuple[str, str]]:
     return [(old[p.old.start : p.old.end], new[p.new.start : p.new.end]) for p in pairs]
 
 
-@pytest.mark.parametrize(
-    ("old", "new", "pairs"),
+@each(
+    "old, new, pairs",
     [
         ("It had 5 km of road.", "It had 7 km of road.", [("5 km", "7 km")]),
         ("It had 5 km of road.", "It had 5 miles of road.", [("5 km", "5 miles")]),

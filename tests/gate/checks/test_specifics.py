@@ -10,6 +10,7 @@ from eirene.core.grounding import ArgumentGroup, Grounding
 from eirene.gate.checks.base import Asked, EditCase, Objection
 from eirene.gate.checks.specifics import specifics, strange_values
 from eirene.text.edits import sentence_edits
+from tests.rows import each
 
 PASSAGES = (
     "Sarah Miller was born in 1960 in Boston. The town of Salem has 5,000 people.",
@@ -62,7 +63,7 @@ def test_foreign_words_in_a_sentence_are_put_back(before: str, after: str, has_g
     assert undone(case(before, after, *(PASSAGES if has_given else ()))) == before.replace(" ", "")
 
 
-@pytest.mark.parametrize(
+@each(
     "added",
     [
         "A study by Harvard shows it.",
@@ -77,14 +78,14 @@ def test_a_sentence_with_foreign_specifics_is_dropped(added: str) -> None:
     assert [o.words for o in objections(before, f"{before} {added}", *PASSAGES)] == [None]
 
 
-@pytest.mark.parametrize("added", ["The bridge cost $35,000,000.", "Tom Brown opened the bridge in 1931.", "So it is."])
+@each("added", ["The bridge cost $35,000,000.", "Tom Brown opened the bridge in 1931.", "So it is."])
 def test_a_sentence_made_of_given_specifics_stays(added: str) -> None:
     before = "Sarah Miller was born in Boston."
     assert objections(before, f"{before} {added}", *PASSAGES) == []
 
 
-@pytest.mark.parametrize(
-    ("right", "wrong"),
+@each(
+    "right, wrong",
     [
         ("Sarah Miller was born in 1960 in Boston.", "Sarah Miller was born in 1931 in Boston."),
         ("The bridge was opened by Tom Brown.", "The bridge was opened by Sarah Miller."),
@@ -115,9 +116,7 @@ def test_names_in_other_languages_are_left_alone() -> None:
     assert objections(before, f"{before} Andere meinen, dass 73 Prozent dagegen sind.")
 
 
-@pytest.mark.parametrize(
-    "added", ["The bridge is 89 years older than the mall.", "The two cost 47 million dollars in all."]
-)
+@each("added", ["The bridge is 89 years older than the mall.", "The two cost 47 million dollars in all."])
 def test_a_number_that_follows_from_the_given_ones_may_stand(added: str) -> None:
     given_texts = (*PASSAGES, "The mall was opened in 2020, and cost 12 million dollars.")
     before = "Tom Brown opened the bridge in 1931."

@@ -13,6 +13,7 @@ from eirene.gate.checks.base import Asked, EditCase
 from eirene.gate.checks.support import support
 from eirene.models.encoder import load_encoder
 from tests.gate.checks.cases import BEFORE, edit_case, reasons
+from tests.rows import each
 
 GIVEN = (
     "Uniforms make pupils more equal.",
@@ -26,7 +27,7 @@ def case_of(after: str, *, before: str = BEFORE, asked: tuple[Asked, ...] = ()) 
     return replace(edit_case(before, after, given=GIVEN, asked=asked), encoder=load_encoder())
 
 
-@pytest.mark.parametrize(
+@each(
     "more",
     [
         "Supporters add that uniforms save families money.",
@@ -39,7 +40,7 @@ def test_a_given_argument_and_a_plain_filler_may_be_added(more: str) -> None:
     assert reasons(support, case_of(f"{BEFORE} {more}")) == []
 
 
-@pytest.mark.parametrize(
+@each(
     "more",
     [
         "The opponents are fools.",

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from itertools import pairwise
 
-import pytest
 from hypothesis import given
 
 from eirene.text.edits import sentence_edits
 from eirene.text.edits.pieces import piece_spans, spaced
 from eirene.text.form import is_form
+from tests.rows import each
 
 from .texts import TEXTS
 
@@ -53,8 +53,8 @@ def test_nothing_changes_between_a_text_and_itself(text: str) -> None:
     assert set(kinds(text, text)) <= {"kept"}
 
 
-@pytest.mark.parametrize(
-    ("before", "after", "wanted"),
+@each(
+    "before, after, wanted",
     [
         (f"{A} {B}", f"{A} {B} {C}", ["kept", "kept", "added"]),
         (f"{A} {B} {C}", f"{A} {C}", ["kept", "removed", "kept"]),

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
@@ -96,17 +95,14 @@ def test_what_is_left_keeps_its_layout(before: str, after: str, undo: list[str],
     assert rebuilt(before, after, *undo) == wanted
 
 
-@pytest.mark.parametrize(
-    ("before", "after", "undo", "wanted"),
-    [
+@each("before, after, undo, wanted", [
         ("Zoos may teach a child.", "Zoos may teach an old child, now.", "Zoos/0", "Zoos may teach a child, now."),
         ("Zoos do teach children.", "However, zoos do teach ill children.", "Zoos/0", "Zoos do teach ill children."),
         ("Zoos do teach children.", "Zoos, the bad, do teach ill children.", "Zoos/0", "Zoos do teach ill children."),
         ("Some of the zoos do teach.", "The zoos do not teach.", "Some/0", "Some of the zoos do not teach."),
         ("Zoos do not teach small men.", "Zoos do teach ill men.", "Zoos/0", "Zoos do not teach ill men."),
         ("He, as we know, taught and did.", "He taught and so did.", "He/0", "He, as we know, taught and so did."),
-    ],
-)  # fmt: skip
+    ],)  # fmt: skip
 def test_words_are_put_back_with_their_spaces(before: str, after: str, undo: str, wanted: str) -> None:
     assert rebuilt(before, after, undo) == wanted
 

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-import pytest
 from hypothesis import given
 
 from eirene.text.edits.words import word_edits, word_tokens
+from tests.rows import each
 
 from .texts import TEXTS
 
@@ -15,9 +15,7 @@ def changes(before: str, after: str) -> list[tuple[str, str]]:
     return [(before[slice(*e.before)], after[slice(*e.after)]) for e in edits]
 
 
-@pytest.mark.parametrize(
-    ("before", "after", "wanted"),
-    [
+@each("before, after, wanted", [
         ("I like the red bus here.", "I like the blue bus here.", [("red", "blue")]),
         ("Trains come.", "Trains, who are late, come.", [("", ", who are late,")]),
         ("The bus and the tram go.", "The old bus and the new tram go.", [("", "old"), ("", "new")]),
@@ -29,8 +27,7 @@ def changes(before: str, after: str) -> list[tuple[str, str]]:
         ("We eat cafe\u0301s.", "We eat cafe\u0300s.", [("cafe\u0301s", "cafe\u0300s")]),
         ("We eat.", "We\u202e eat.", [("", "\u202e")]),
         ("動物很好。", "動物不好。", [("很", "不")]),
-    ],
-)  # fmt: skip
+    ],)  # fmt: skip
 def test_a_change_is_one_edit(before: str, after: str, wanted: list[tuple[str, str]]) -> None:
     assert changes(before, after) == wanted
 

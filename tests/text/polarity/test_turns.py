@@ -6,6 +6,7 @@ from hypothesis import strategies as st
 
 from eirene.text.polarity import contradicts, turns
 from eirene.text.polarity.marks import read_marks
+from tests.rows import each
 
 TURNED = [
     ("Homework helps children.", "Homework does not help children.", "negation"),
@@ -38,8 +39,8 @@ def test_a_turned_mark_is_found_both_ways_round(before: str, after: str, kind: s
         assert kind in {turn.kind for turn in turns(after, before)}
 
 
-@pytest.mark.parametrize(
-    ("before", "after"),
+@each(
+    "before, after",
     [
         ("Guns are dangerous for children.", "Guns are not safe for children."),
         ("Homework not only helps children but also parents.", "Homework helps children, and also parents."),
@@ -62,8 +63,8 @@ def test_a_negation_or_an_opposite_contradicts(before: str, after: str, kind: st
     assert contradicts(after, before)
 
 
-@pytest.mark.parametrize(
-    ("premise", "claim"),
+@each(
+    "premise, claim",
     [
         ("Homework helps children.", "Homework may help some children."),
         ("School uniforms limit freedom.", "The death penalty does not deter anybody."),

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -119,7 +118,7 @@ def test_two_things_do_not_stand_in_each_other(text: str, source: str) -> None:
     assert not stands(text, source)
 
 
-@pytest.mark.parametrize(
+@each(
     "text",
     [
         "Supporters say that it is cheap. Execution helps.",
@@ -153,8 +152,8 @@ def test_other_languages_give_figures_only() -> None:
     assert [m.kind for m in found] == ["number"]
 
 
-@pytest.mark.parametrize(
-    ("text", "same", "other"),
+@each(
+    "text, same, other",
     [
         ("它建于1974年", "1974", "1947"),  # a letter on each side is no code
         ("٤٬٢٠٠", "4200", "6300"),  # Arabic separators

@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-import pytest
-
 from eirene.text.values.notation import Notation
+from tests.rows import each
 
 GIVEN = (
     "The rope is 18 m long and costs USD 4,000. The shop, opened on 1974-05-12, closes at 19:00. "
@@ -12,8 +11,8 @@ GIVEN = (
 )
 
 
-@pytest.mark.parametrize(
-    ("sentence", "written"),
+@each(
+    "sentence, written",
     [
         ("The rope is about 59 feet long.", "The rope is about 18 m long."),
         ("The rope is 18 metres long.", "The rope is 18 m long."),
