@@ -4,9 +4,8 @@ from __future__ import annotations
 
 from pathlib import Path
 
-import pytest
-
 from tests.cli.run import EXAMPLES, Run, assert_error
+from tests.rows import each
 
 ROW = EXAMPLES / "no-error.json"
 
@@ -38,8 +37,8 @@ def test_flags_of_other_commands_are_passed_over(run: Run, tmp_path: Path) -> No
     assert '"alignment"' not in run("score", ROW, "--out", "-", "--config", path).out
 
 
-@pytest.mark.parametrize(
-    ("text", "said"),
+@each(
+    "text, said",
     [
         ("sampels = 3", "unknown key 'sampels'; did you mean 'samples'?"),
         ("colour = 3", "unknown key 'colour'; known keys: "),

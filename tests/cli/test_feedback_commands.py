@@ -10,6 +10,7 @@ from typing import Any
 import pytest
 
 from tests.cli.run import Run, assert_error, write
+from tests.rows import each
 from tests.tiny_llama import make_llama
 
 ROWS: list[dict[str, Any]] = [
@@ -80,8 +81,8 @@ def test_the_embedded_default_says_that_it_scored_nothing(run: Run, tmp_path: Pa
     assert "not measured" in shown
 
 
-@pytest.mark.parametrize(
-    ("flags", "said"),
+@each(
+    "flags, said",
     [
         (("--split", "train"), "one of 509 rows, the file has 4"),
         (("--split", "dev"), "split must be one of all, train, test"),
@@ -96,8 +97,8 @@ def test_bad_flags_of_evaluate_say_what_to_change(flags: tuple[str, ...], said: 
     assert_error(run("evaluate", "feedback", write(tmp_path / "rows.jsonl", *ROWS), *flags), said)
 
 
-@pytest.mark.parametrize(
-    ("flags", "said"),
+@each(
+    "flags, said",
     [
         (("--epochs", "0"), "epochs must be at least 1"),
         (("--learning-rate", "0"), "learning_rate must be a number above 0"),

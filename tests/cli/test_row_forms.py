@@ -137,7 +137,7 @@ def test_files_take_every_form(name: str, run: Run, tmp_path: Path) -> None:
         assert result.record["id"] == wanted.id, (path.suffix, result.err)
 
 
-@pytest.mark.parametrize(
+@each(
     "name",
     [
         "sides",

@@ -11,6 +11,7 @@ import pytest
 
 from eirene.core.records import parse_item
 from tests.cli.run import EXAMPLES, Run, assert_error, write
+from tests.rows import each
 
 TOPICS = EXAMPLES / "topics.jsonl"
 FEW = ("--per-topic", "1", "--wordings", "paraphrase")
@@ -85,8 +86,8 @@ def test_where_nothing_can_be_made_the_causes_are_told_and_the_exit_code_is_1(ru
     assert "nothing could be made" in result.err
 
 
-@pytest.mark.parametrize(
-    ("arguments", "said"),
+@each(
+    "arguments, said",
     [
         (["--kinds", "none,wrong"], "unknown: 'wrong'; kinds are none, coverage"),
         (["--wordings", "x"], "wordings are given, paraphrase"),

@@ -31,8 +31,8 @@ def written(tmp_path: Path, text: str) -> str:
     return str(tmp_path / "prices.toml")
 
 
-@pytest.mark.parametrize(
-    ("model", "price"),
+@each(
+    "model, price",
     [
         ("openai:small", Price(1.0, 2.5, 0.5)),
         ("openai:other", Price(3.0, 4.0)),
@@ -56,8 +56,8 @@ def test_the_shipped_list_says_when_and_where_it_was_taken() -> None:
     assert shipped.of("openai:a-model-of-next-year") is None
 
 
-@pytest.mark.parametrize(
-    ("text", "said"),
+@each(
+    "text, said",
     [
         ("models = 3", "'models' must be a valid dictionary, got the number 3"),
         ("", "'models' is missing"),

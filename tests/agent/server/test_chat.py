@@ -263,9 +263,7 @@ def test_models_are_listed_and_the_plain_name_has_the_default_mode(client: OpenA
     assert chat(client, model="openai:test").eirene["status"] == "accepted"
 
 
-@pytest.mark.parametrize(
-    "name", ["gpt-4", "refine/test", "refine/human/test", "refine/improve/other", "refine//test", ""]
-)
+@each("name", ["gpt-4", "refine/test", "refine/human/test", "refine/improve/other", "refine//test", ""])
 def test_an_unknown_model_is_a_404(client: OpenAI, name: str) -> None:
     with pytest.raises(openai.NotFoundError) as found:
         chat(client, model=name)

@@ -18,6 +18,7 @@ from eirene.views.faults import WORDS
 from tests.agent.server.chromium import BROWSER, Browser, browser
 from tests.agent.server.serving import Served, embedded_engine, served
 from tests.agent.server.test_page import CONTRASTS, ENDED
+from tests.rows import each
 
 CASE: dict[str, Any] = json.loads((Path(__file__).parents[3] / "examples/fava.json").read_text("utf-8"))
 BODY = {key: CASE[key] for key in ("question", "answer", "context")}
@@ -51,14 +52,11 @@ def test_edits_are_made_as_mode_edit_makes_them(server: Served) -> None:
         holds()
 
 
-@pytest.mark.parametrize(
-    "body",
-    [
+@each("body", [
         {}, {"text": " "}, {"text": "a", "findings": [{"kind": "entity", "start": 0, "end": 9, "edit": ""}]},
         {"text": "a", "findings": [{"kind": "other", "start": 0, "end": 1, "edit": ""}]},
         {"text": "a", "findings": [{"kind": "entity", "start": 1, "end": 0, "edit": ""}]}, {"text": "a" * 50_001},
-    ],
-)  # fmt: skip
+    ],)  # fmt: skip
 def test_edits_that_cannot_be_made_are_refused(server: Served, body: dict[str, Any]) -> None:
     """A place outside the text, a kind that is none, no text: a 400 in the protocol's form."""
     reply = httpx.post(f"{server.root}/v1/edits", json=body)

@@ -23,6 +23,7 @@ from eirene.core.records import Item, Record
 from eirene.testing.loopback import LoopbackServer
 from eirene.text.cancellation import check_cancelled
 from tests.agent.server.serving import ASK, DRAFT, GIVEN, MODEL, QUESTION, Served, chat_engine, embedded_engine, served
+from tests.rows import each
 
 
 def start(server: Served, **more: Any) -> str:
@@ -309,7 +310,7 @@ async def test_a_run_that_was_changed_on_disk_is_left_out(tmp_path: Path, caplog
     assert "1 runs in" in caplog.text and "are damaged or of another version" in caplog.text
 
 
-@pytest.mark.parametrize("text", ["My notes", "My notes\nand more\n", '{"id": "a"}\n', "id,question\n1,Why?\n", "\n"])
+@each("text", ["My notes", "My notes\nand more\n", '{"id": "a"}\n', "id,question\n1,Why?\n", "\n"])
 def test_a_file_of_something_else_is_left_as_it_is(tmp_path: Path, text: str) -> None:
     path = tmp_path / "runs.jsonl"
     path.write_text(text)

@@ -177,13 +177,10 @@ def _damaged(file: Path) -> None:
     onnx.save(model, str(file))
 
 
-@pytest.mark.parametrize(
-    ("spoil", "said"),
-    [
+@each("spoil, said", [
         (_missing, "no verifier file"), (_cut, "cannot be read"), (_empty, "cannot be read"),
         (_foreign, "its inputs are"), (_no_model, "cannot be read"), (_damaged, "a probability is no number"),
-    ],
-)  # fmt: skip
+    ],)  # fmt: skip
 def test_a_file_that_is_not_a_verifier_is_one_clear_error(
     spoil: Callable[[Path], None], said: str, folder: Path, encoder: Encoder, tmp_path: Path
 ) -> None:

@@ -9,6 +9,7 @@ import pytest
 
 from recipes.encoder.__main__ import main
 from tests.cli.run import Run, assert_error
+from tests.rows import each
 
 
 @pytest.fixture
@@ -16,8 +17,8 @@ def run(capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch) -> 
     return Run(capsys, monkeypatch, main)
 
 
-@pytest.mark.parametrize(
-    ("flags", "said"),
+@each(
+    "flags, said",
     [
         (("--seeds", "0,one"), "seeds must be integers"),
         (("--seeds", "0,0"), "seeds must be distinct"),

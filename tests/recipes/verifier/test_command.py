@@ -14,6 +14,7 @@ from recipes.stoppable import Stoppable
 from recipes.verifier.__main__ import main
 from tests.cli.run import Run, assert_error
 from tests.recipes.verifier.verifier_rows import rows_of, write_data, write_rows
+from tests.rows import each
 
 pytestmark = pytest.mark.slow
 
@@ -70,8 +71,8 @@ def test_ctrl_c_while_vectors_are_made_stops_at_once(
     assert stopped.err.endswith("stopped\n")
 
 
-@pytest.mark.parametrize(
-    ("flags", "said"),
+@each(
+    "flags, said",
     [
         (("--seeds", "0,one"), "seeds must be integers"),
         (("--seeds", "0,0"), "seeds must be distinct"),

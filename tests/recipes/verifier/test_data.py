@@ -22,6 +22,7 @@ from recipes.verifier.data import (
     units,
 )
 from tests.recipes.verifier.verifier_rows import rows_of, write_rows
+from tests.rows import each
 
 GOOD: dict[str, Any] = {"premise": "Rain fell.", "claim": "It rained.", "label": "supported"}
 ROW = VerifierRow("snli_dev", ("Rain fell.",), "It rained.", "supported")
@@ -40,8 +41,8 @@ def test_rows_are_read_as_they_are_written(tmp_path: Path) -> None:
     assert rows[3].source == "own"
 
 
-@pytest.mark.parametrize(
-    ("bad", "said"),
+@each(
+    "bad, said",
     [
         ("{", "is not JSON"),
         ("[1]", "must be a JSON object, got list"),

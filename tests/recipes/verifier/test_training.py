@@ -11,6 +11,8 @@ from typing import Any
 import numpy as np
 import pytest
 
+from tests.rows import each
+
 pytest.importorskip("torch")
 pytest.importorskip("onnx")
 
@@ -191,8 +193,8 @@ def test_a_leak_is_refused_before_anything_is_made(train: Train, data: Path, tmp
     assert not (tmp_path / "out").exists()
 
 
-@pytest.mark.parametrize(
-    ("options", "said"),
+@each(
+    "options, said",
     [
         ({"seeds": ()}, "distinct and at least one"),
         ({"seeds": (1, 1)}, "distinct and at least one"),
