@@ -21,7 +21,7 @@ from recipes.train.__main__ import Training
 from recipes.train.recipe import TrainingRecipe
 from recipes.train.run import Step, TrainingRun, last_checkpoint
 from tests.cli.run import EXAMPLES, Run, assert_error
-from tests.refiners.test_training import ROWS, write
+from tests.recipes.train.test_refiner import ROWS, write
 from tests.tiny_llama import make_llama
 
 QUICK = (
