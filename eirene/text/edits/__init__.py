@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-from eirene.text.edits.replacements import Edit, apply_edits, compatible
 from eirene.text.edits.sentences import sentence_edits
 from eirene.text.edits.undo import Rebuilt, RebuiltPiece, undone
-from eirene.text.edits.words import EditKind, SentenceEdit, WordEdit, word_edits
+from eirene.text.edits.words import Edit, EditKind, SentenceEdit, WordEdit, apply_edits, compatible, word_edits
 
 __all__ = [
     "Edit",
