@@ -1,12 +1,8 @@
-"""The tables of the real-model benchmark, from a FOLDER of `compare` and `peers`; and texts for readers.
+"""The tables of the real-model benchmark, from a FOLDER of `compare` and `peers`.
 
     python -m benchmarks.real_model.page FOLDER [--markdown benchmarks/results/real_model.md] [--title WORDS]
-    python -m benchmarks.real_model.page FOLDER --dump FILE [--arms fine-grained,one-shot] [--what accepted]
-    python -m benchmarks.real_model.page FOLDER --dump FILE --marks READER ...
 
-`--dump` writes pairs of texts, A and B in an order drawn by the seed, and beside FILE a key that says which is the
-rewrite, whose, and whether it was accepted. Readers give a line a pair, `{"n": 1, "better": "A", "B" or "same"}`; with
-`--marks` what they said of FILE stands below the tables. Intervals: 95 %; Wilson's for shares of rows, else
+Pairs for blind readers are made by `eirene compare --blind`. Intervals: 95 %; Wilson's for shares of rows, else
 bootstrap by question.
 """
 
@@ -18,7 +14,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
-from harness import drawn, mean, percent, read_rows, share, shown, write_page, write_rows
+from harness import mean, percent, share, shown, write_page
 
 from benchmarks.real_model.results import USED, Arms, Result, read_results, wall
 from benchmarks.real_model.rows import SETS
@@ -40,25 +36,14 @@ RIVALS = ("one-shot", "self-refine", "reflection", "dspy")
 
 
 def main() -> None:
-    """Writes the page, or texts for readers."""
+    """Writes the page."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("folder", type=Path)
     parser.add_argument("--markdown", type=Path, default=PAGE, metavar="FILE")
     parser.add_argument("--title", default="", help="words on the model and the machine, above the tables")
-    parser.add_argument("--dump", type=Path, metavar="FILE")
-    parser.add_argument("--arms", default="fine-grained,one-shot,self-refine")
-    parser.add_argument("--what", choices=("accepted", "all"), default="all", help="what was shown, or also tried")
-    parser.add_argument("--seed", type=int, default=0)
-    parser.add_argument("--marks", type=Path, nargs="+", default=[], metavar="FILE", help="a reader's each")
     options = parser.parse_args()
-    if options.marks and options.dump is None:
-        parser.error("--marks goes with --dump FILE, the pairs that were marked")
     arms = read_results(options.folder)
-    if options.dump is not None and not options.marks:
-        dump(arms, options)
-        return
     parts = [options.title, *(part for name in SETS for part in set_part(name, arms, wall(options.folder)))]
-    parts += [marks_part(file, options.dump) for file in options.marks]
     parts += [failures_part(arms)]
     text = "\n\n".join(part for part in parts if part)
     write_page(options.markdown, "real_model", text)
@@ -145,47 +130,6 @@ def failures_part(arms: Arms) -> str:
     failed = [(s, a, r) for (s, a), results in arms.items() for r in results if r.why is not None]
     lines = [f"- {s}, {a}, {r.case.id}: {' '.join(str(r.why).split())[:160]}" for s, a, r in failed]
     return "\n".join(["## Failed rows", "", *lines]) if lines else ""
-
-
-def dump(arms: Arms, options: argparse.Namespace) -> None:
-    """Pairs for readers, and the key."""
-    wanted = options.arms.split(",")
-    pairs = [
-        (arm, result, text)
-        for (_, arm), results in arms.items() if arm in wanted
-        for result in results
-        for text in dict.fromkeys((result.answer, *(result.written if options.what == "all" else ())))
-        if text is not None and text != result.case.item["answer"]
-    ]  # fmt: skip
-    shuffled = drawn(pairs, None, options.seed)
-    order = drawn([n % 2 == 0 for n in range(len(pairs))], None, options.seed + 1)
-    seen, key = [], []
-    for n, ((arm, result, text), first) in enumerate(zip(shuffled, order, strict=True), start=1):
-        item = dict(result.case.item)
-        before = item.pop("answer")
-        a, b = (text, before) if first else (before, text)
-        seen.append({"n": n, **item, "A": a, "B": b})
-        key.append({"n": n, "rewrite": "A" if first else "B", "arm": arm, "set": result.case.set,
-                    "id": result.case.id, "accepted": result.answer == text})  # fmt: skip
-    write_rows(options.dump, seen)
-    write_rows(options.dump.with_suffix(".key.jsonl"), key)
-    print(f"{len(seen)} pairs in {options.dump}, their key in {options.dump.with_suffix('.key.jsonl')}")
-
-
-def marks_part(file: Path, dumped: Path) -> str:
-    """What one reader said of the pairs in the dumped file, beside which the key stands."""
-    keys = {row["n"]: row for row in read_rows(dumped.with_suffix(".key.jsonl"))}
-    counts: dict[tuple[str, str, bool], dict[str, int]] = {}
-    for mark in read_rows(file):
-        key = keys[mark["n"]]
-        said = "same" if mark["better"] == "same" else "better" if mark["better"] == key["rewrite"] else "worse"
-        own = counts.setdefault((key["set"], key["arm"], key["accepted"]), {"better": 0, "same": 0, "worse": 0})
-        own[said] += 1
-    rows = []
-    for (name, arm, accepted), found in sorted(counts.items()):
-        of = f"{name}, {arm}, {'shown' if accepted else 'not shown'}"
-        rows.append([of, *map(str, found.values()), share(found["worse"], sum(found.values()))])
-    return f"## Reader {file.stem}\n\n" + table(["rewrites", "better", "same", "worse", "worse, %"], rows)
 
 
 def table(heads: Sequence[str], rows: Sequence[Sequence[str]]) -> str:

@@ -58,7 +58,3 @@ def test_modes_and_another_framework_stand_in_one_table_by_what_people_said(tmp_
     assert "| 1 : 0 | 0.500 (one item) | 100.0 (one item) of 1 |" in by_name["people"]
     assert "| one-shot | 2 (1) |" in page and "- open, one-shot, o2: " in page  # listed, and not scored
     assert "human" in by_name
-    run("page", str(tmp_path), "--dump", str(tmp_path / "pairs.jsonl"), "--arms", "one-shot")
-    files = (tmp_path / "pairs.jsonl", tmp_path / "pairs.key.jsonl")
-    pairs, keys = (map(json.loads, file.read_text().splitlines()) for file in files)
-    assert [pair[key["rewrite"]] for pair, key in zip(pairs, keys, strict=True)] == [CORRECTED["corrected"]] * 2
