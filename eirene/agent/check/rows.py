@@ -1,7 +1,7 @@
 """Rows of a check: an answer measured by the detector that fits what was given with it, and its faults.
 
 Perspectives go to `alignment`, passages to `verifier`: each is weak at what the other is for
-(`benchmarks/results/check.md` has what it costs). Named detectors take their place where scores are compared; faults stay
+(`benchmarks/results/check.md` has figures). Named detectors take their place where scores are compared; faults stay
 theirs.
 """
 
