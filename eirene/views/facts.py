@@ -38,8 +38,8 @@ STATUS_WORDS: Mapping[Status, str] = {
 
 ADVISORY = "Advisory: shown, and decides nothing"
 HOW_TO_GIVE = (
-    'On the command line: "perspectives" or "context" in the row, --corpus for passages of your own, or a model as '
-    "--backend provider:model."
+    "On the command line: --context TEXT for a passage, --side pro=TEXT for what a side says, --corpus FOLDER for "
+    "passages of your own, or a model as --backend provider:model."
 )
 """What a reader at a terminal can change where nothing was given."""
 Tone = Literal["good", "plain", "warn", "bad"]

@@ -147,7 +147,7 @@ function drawBody(at) {
     const rows = scores.map(([name, kind, found, advisory]) =>
       [name + (advisory ? ADVISORY : ""), kind, ...found, drawChange(found[0], found.at(-1))]);
     parts.push(folded("Scores", scores.length ? drawTable("Errors from 0 to 1; lower is better. Advisory scores are shown, and decide nothing.",
-      ["Detector", "Error", ...columns, "Change"], 2, rows, (line) => scores[line][3]) : null,
+      ["Detector", "Error", ...columns.map((name) => name[0].toUpperCase() + name.slice(1)), "Change"], 2, rows, (line) => scores[line][3]) : null,
     ...notes.map((note) => make("p", "dim", note))));
   }
   parts.push(...polls.map(drawPolls));
@@ -193,7 +193,7 @@ function drawRow([id, question, itsMode, itsStatus, itsSeed, summary, beforeSaid
   const name = roled("th", "rowheader", "", pick,
     make("span", "about", [id, modes > 1 ? itsMode : "", seeds > 1 ? `seed ${itsSeed}` : ""].filter(Boolean).join(", ")));
   name.scope = "row";
-  const badge = roled("td", "cell", "", make("strong", `badge ${itsStatus}`, itsStatus));
+  const badge = roled("td", "cell", "", make("strong", `badge ${itsStatus}`, itsStatus.replaceAll("_", " ")));
   badge.dataset.label = "Status";
   const changed = roled("td", "cell", "", make("span", "", summary));
   changed.dataset.label = "What changed";

@@ -219,7 +219,8 @@ def _errors(view: RecordView, error: str) -> tuple[Number, Number]:
 def means_by_status(rows: Sequence[ReportRow]) -> HtmlTable:
     """How many records ended how, and their mean errors before and after."""
     statuses = [status for status in STATUSES if any(row.status == status for row in rows)]
-    lines = [_line(Markup('<strong class="badge {0}">{0}</strong>').format(s), [r for r in rows if r.status == s])
+    badge = Markup('<strong class="badge {}">{}</strong>')
+    lines = [_line(badge.format(s, s.replace("_", " ")), [r for r in rows if r.status == s])
              for s in statuses]  # fmt: skip
     groups = [RowGroup("", lines)]
     if len(statuses) > 1:

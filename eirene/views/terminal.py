@@ -82,7 +82,8 @@ def render(record: Record) -> RenderableType:
         parts += section("Scores (errors from 0 to 1, lower is better)", *_scores(record))
     if any(r.candidate is not None for r in record.rounds):
         parts += section("Decisions", *_decisions(record))
-    status = Text.assemble((record.status.upper(), _TONE_STYLE[TONE[record.status]]), "  ", STATUS_WORDS[record.status])
+    named = record.status.replace("_", " ").upper()
+    status = Text.assemble((named, _TONE_STYLE[TONE[record.status]]), "  ", STATUS_WORDS[record.status])
     how = [Text(HOW_TO_GIVE)] if lacks_grounding(record) else []
     left = [Text(visible(line)) for line in support_in_words(record)]
     parts += section("Outcome", status, Text(visible(record.why), style="dim"), *left, *how)

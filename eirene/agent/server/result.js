@@ -22,7 +22,7 @@ function drawSpans(spans) {
 
 function drawFault(word, more = "") { return make("span", { class: "fault " + styleOf(word) }, word + more); }
 
-function drawBadge(status, word = status) { return make("span", { class: "badge " + status }, word); }
+function drawBadge(status, word = status) { return make("span", { class: "badge " + status }, word.replaceAll("_", " ")); }
 
 function drawVotes(counted) {
   return counted && counted[0] ? make("span", { class: "votes-of" }, `found in ${counted[0]} of ${counted[1]} draws`) : null;

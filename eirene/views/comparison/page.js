@@ -37,7 +37,7 @@ const PAGE = 100;
 const said = (value) => (value === null ? "-" : value.toFixed(3));
 
 function badge(status) {
-  return make("strong", `badge ${status}`, status);
+  return make("strong", `badge ${status}`, status.replaceAll("_", " "));
 }
 
 function drawHead() {
