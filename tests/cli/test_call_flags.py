@@ -12,7 +12,8 @@ import pytest
 
 from eirene.cli.model_flags import ModelFlags
 from eirene.testing.loopback import LoopbackServer
-from eirene.testing.script import BrokenReply, ScriptedReply, ScriptedRequest, answer_requests
+from eirene.testing.script import BrokenReply, ScriptedReply, ScriptedRequest
+from tests.batch_endpoint import answer_requests
 from tests.cli.run import Run, assert_error, write
 
 REWRITE = "Trams are quiet and pollute less. Buses are cheap."
@@ -84,7 +85,7 @@ def test_records_by_way_of_batch_files_are_those_of_a_live_run(run: Run, tmp_pat
         exported = run("batch", data, "--out", out, *common, "--export-requests", requests)
         assert (exported.code, server.calls, out.exists()) == (0, calls, False)
         assert "wrote 3 requests for 3 rows" in exported.err
-        lines = answer_requests([requests], script)
+        lines = answer_requests(requests, script)
         random.Random(1).shuffle(lines)
         replies.write_text("\n".join(lines), encoding="utf-8")
         cache = ["--cache", tmp_path / "calls.sqlite"]

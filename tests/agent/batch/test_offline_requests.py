@@ -24,7 +24,10 @@ from eirene.models.cache import CallCache
 from eirene.models.chat import ChatModel
 from eirene.models.scripted import ScriptedChatModel
 from eirene.refiners.model import ChatRefiner
-from eirene.testing.script import BrokenReply, HttpError, ScriptedReply, ScriptedRequest, TextReply, answer_requests
+from eirene.testing.script import BrokenReply, HttpError, ScriptedReply, ScriptedRequest, TextReply
+from tests.batch_endpoint import answer_requests
+
+pytestmark = pytest.mark.usefixtures("loopback")
 
 SETTINGS = Settings(samples=6, seed=3, stop="none")
 TAGS = ("1. [Complete]\n2. [Complete]", "1. [Incomplete] Reasons: Cost is missing.\n2. [Complete]",
@@ -79,7 +82,7 @@ def replies_for(tmp_path: Path, script: Any = critique, items: Sequence[Item] = 
     step = SamplingStep(parts_with(None)[0], how.pop("settings", SETTINGS))
     file = tmp_path / "requests.jsonl"
     export_requests(items, step, str(file), **how)
-    lines = answer_requests([file], script)
+    lines = answer_requests(file, script)
     file.unlink()
     return lines
 
