@@ -18,29 +18,17 @@ import threading
 import time
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from functools import partial
 from pathlib import Path
 
 from harness import Journal, arguments, show
 
-from benchmarks.faults import jobs
+from benchmarks.faults import jobs, processes
 from benchmarks.faults.ledger import COUNTS, Account, account
 from benchmarks.faults.page import PAGE, columns, write
 from benchmarks.faults.rows import KEY
 from benchmarks.faults.server import FaultServer, Schedule
 
-JOBS: dict[str, tuple[jobs.Job, float, int]] = {
-    "batch": (jobs.batch, 0.66, 250),
-    "batch, clock jumps": (jobs.batch_jumping, 0.10, 250),
-    "batch with a judge": (partial(jobs.batch, parts=jobs.judged), 0.05, 100),
-    "compare": (jobs.compare, 0.04, 100),
-    "score": (jobs.score, 0.05, 250),
-    "check": (jobs.check, 0.03, 200),
-    "refine": (jobs.refine, 0.015, 100),
-    "chat model": (jobs.chat_model, 0.02, 100),
-    "middleware": (jobs.middleware, 0.015, 100),
-}
-"""Each way in, with its share of the items and how many of them a part has."""
+JOBS = {**jobs.JOBS, **processes.JOBS}
 LIMIT_S = 900.0
 """Seconds after which a part hangs."""
 
@@ -70,9 +58,9 @@ def parts_of(items: int, seed: int, only: Sequence[str] = ()) -> Iterator[Part]:
         start = end
 
 
-def run(part: Part, *, limit_s: float = LIMIT_S) -> Account:
+def run(part: Part, job: jobs.Job | None = None, *, limit_s: float = LIMIT_S, wait_s: float = 10.0) -> Account:
     """What becomes of a part; one that hangs, and threads and handles that it leaves behind, are counted."""
-    job, came, failed = JOBS[part.name][0], list[jobs.Out](), list[BaseException]()
+    job, came, failed = job or JOBS[part.name][0], list[jobs.Out](), list[BaseException]()
 
     def work(server: FaultServer) -> None:
         try:
@@ -86,13 +74,13 @@ def run(part: Part, *, limit_s: float = LIMIT_S) -> Account:
         thread.start()
         thread.join(limit_s)
         is_hung, book = thread.is_alive(), server.book
-    made = account(part.rows, [] if is_hung else came, book, logs="\n".join(heard.lines))
+    made = account([] if is_hung else part.rows, came, book, logs="\n".join(heard.lines))
     if is_hung:
-        made.counts["lost"] = 0
+        made.items = len(part.rows)
         made.found("hung", f"{part.key} after {limit_s:g} s", n=len(part.rows))
     for error in failed:
         made.found("lost", f"{part.key} ended with {type(error).__name__}: {error}", n=0)
-    for what, n in left(before).items():
+    for what, n in left(before, wait_s=wait_s).items():
         made.found("leaked", f"{part.key} left {n} {what}", n=n)
     return made
 
@@ -102,7 +90,7 @@ def held() -> dict[str, int]:
     return {"threads": threading.active_count(), "handles": len(os.listdir("/proc/self/fd"))}
 
 
-def left(before: dict[str, int], *, wait_s: float = 10.0) -> dict[str, int]:
+def left(before: dict[str, int], *, wait_s: float) -> dict[str, int]:
     """What is held beyond that after a while in which threads may end."""
     end = time.monotonic() + wait_s
     while True:
@@ -119,12 +107,14 @@ def main() -> None:
     parser.add_argument("--items", type=int, default=20_000)
     parser.add_argument("--seed", type=int, default=0)
     parser.add_argument("--only", default="", metavar="NAMES", help=f"some of: {', '.join(JOBS)}")
+    parser.add_argument("--shard", default="1/1", metavar="K/N", help="the K-th of N processes, each with its journal")
     parser.add_argument("--journal", type=Path, default=Path("faults.jsonl"), metavar="FILE")
     options = parser.parse_args()
     os.environ["OPENAI_API_KEY"] = KEY
     journal, only = Journal(options.journal), [name for name in options.only.split(",") if name]
     parts = list(parts_of(options.items, options.seed, only))
-    missing = [part for part in parts if part.key not in journal.rows]
+    shard, of = map(int, options.shard.split("/"))
+    missing = [part for part in parts[shard - 1 :: of] if part.key not in journal.rows]
     n = sum(len(part.rows) for part in missing)
     print(
         f"{len(missing)} of {len(parts)} parts, {n:,} items are left: some {n * 0.02 / 60:.0f} CPU-minutes", flush=True
@@ -143,12 +133,12 @@ def main() -> None:
         )
     found = {name: Account() for name in JOBS}
     for part in parts:
-        found[part.name].add(Account.from_json(journal.rows[part.key]))
+        found[part.name].add(Account.from_json(journal.rows.get(part.key, Account().to_json())))
     found = {name: made for name, made in found.items() if made.items}
     show("What went in and came out", *columns(found))
     for note in [note for made in found.values() for note in made.notes][:20]:
         print(note)
-    if not only:
+    if all(part.key in journal.rows for part in parts) and not only:
         write(PAGE, found, [journal.rows[part.key] for part in parts], options)
     raise SystemExit(any(made.counts[name] for made in found.values() for name in COUNTS))
 

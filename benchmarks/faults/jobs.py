@@ -12,7 +12,7 @@ import logging
 import tempfile
 import time
 import traceback
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 from dataclasses import replace
@@ -148,7 +148,7 @@ def chat_model(rows: Sequence[int], server: FaultServer) -> list[Out]:
 
         def one(n: int) -> Out:
             reply = model.invoke(question(n))
-            return _of_text(n, reply.text, reply.response_metadata["eirene"])
+            return of_text(n, reply.text, reply.response_metadata["eirene"])
 
         return _side_by_side(one, rows)
 
@@ -162,7 +162,7 @@ def middleware(rows: Sequence[int], server: FaultServer) -> list[Out]:
         def one(n: int) -> Out:
             state = agent.invoke({"messages": [{"role": "user", "content": question(n)}]})
             (record,) = state["eirene"]
-            return _of_text(n, state["messages"][-1].text, record)
+            return of_text(n, state["messages"][-1].text, record)
 
         return _side_by_side(one, rows)
 
@@ -176,7 +176,8 @@ def _inner(server: FaultServer) -> Iterator[Any]:
         )
 
 
-def _of_text(n: int, text: str, record: dict[str, Any]) -> Out:
+def of_text(n: int, text: str, record: Mapping[str, Any]) -> Out:
+    """What a chat gives: the text that is shown, and the record behind it."""
     return replace(Out.of_record({**record, "id": f"i{n}"}), shown=text)
 
 
@@ -196,6 +197,20 @@ def _side_by_side(one: Callable[[int], Out], rows: Iterable[int]) -> list[Out]:
 
     with ThreadPoolExecutor(8) as pool:
         return list(pool.map(told, rows))
+
+
+JOBS: dict[str, tuple[Job, float, int]] = {
+    "batch": (batch, 0.69, 500),
+    "batch with a jumping clock": (batch_jumping, 0.10, 500),
+    "batch with a judge": (partial(batch, parts=judged), 0.05, 200),
+    "compare": (compare, 0.04, 200),
+    "score": (score, 0.05, 300),
+    "check": (check, 0.03, 200),
+    "refine": (refine, 0.015, 100),
+    "chat model": (chat_model, 0.02, 100),
+    "middleware": (middleware, 0.015, 100),
+}
+"""Each job, with its share of the items and how many of them a part has."""
 
 
 class Heard(logging.Handler):

@@ -41,7 +41,7 @@ class Out:
     @classmethod
     def of_record(cls, record: Mapping[str, Any]) -> Out:
         """A record's JSON."""
-        judged = record["scores"]["original"].get("chainpoll", {})
+        judged = record.get("scores", {}).get("original", {}).get("chainpoll", {})
         return cls(int(record["id"].removeprefix("i")), str(record), record["answer"], record, judged)
 
 
