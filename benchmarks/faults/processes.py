@@ -25,6 +25,7 @@ from pathlib import Path
 
 import httpx
 from harness import read_rows, write_rows
+from loopback import number_in
 
 import eirene
 from benchmarks.faults.jobs import Job, of_text
@@ -36,7 +37,7 @@ KILLS = 4
 _LIMIT_S = 600
 _EIRENE = [sys.executable, "-m", "eirene"]
 _LOOP = ["--samples", "4", "--stop", "none", "--max-rounds", "1"]
-_FULL = 'mount -t tmpfs -o size=128k none "$0" && { "$@"; code=$?; cp -a "$0/." "$0.kept"; exit $code; }'
+_FULL = 'mount -t tmpfs -o size=64k none "$0" && { "$@"; code=$?; cp -a "$0/." "$0.kept"; exit $code; }'
 _READ_ONLY = 'mount --bind "$0" "$0" && mount -o remount,ro,bind "$0" && exec "$@"'
 _logger = logging.getLogger("eirene.processes")
 
@@ -76,13 +77,23 @@ def killed(rows: Sequence[int], server: FaultServer) -> list[Out]:
     """A batch that is killed by SIGKILL, at moments that the server's requests decide."""
     with _batch(rows, server) as (command, out):
         for n in range(KILLS):
-            upto = len(server.requests) + int(chance("kill", rows[0], n) * len(rows) / KILLS) + 1
+            begin = len(server.requests)
+            upto = begin + int(chance("kill", rows[0], n) * len(rows) / KILLS) + 1
+            known = _in_journal(out)
             with _start(command) as process:
                 while len(server.requests) < upto and process.poll() is None:
                     time.sleep(0.002)
                 process.kill()
+            again = known & {f"i{number_in(request.text)}" for request in server.requests[begin:]}
+            assert not again, f"rows of the journal were asked for again: {sorted(again)[:5]}"
             server.book.faults["a kill"] += 1
         return _finish(command, out)
+
+
+def _in_journal(out: Path) -> set[str]:
+    """The rows that stand there whole."""
+    lines = out.read_bytes().split(b"\n")[:-1] if out.exists() else []
+    return {json.loads(line)["id"] for line in lines}
 
 
 def full_disk(rows: Sequence[int], server: FaultServer) -> list[Out]:
