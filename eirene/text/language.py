@@ -15,13 +15,13 @@ from collections import Counter
 from collections.abc import Iterable
 from functools import lru_cache
 from io import BytesIO
+from types import MappingProxyType
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from eirene.text.function_words import FUNCTION_WORDS, function_words_of, plain_words
-from eirene.text.words import listed_words, word_set
+from eirene.text.words import listed_words, word_set, word_sets
 
 if TYPE_CHECKING:
     from py3langid.langid import LanguageIdentifier
@@ -189,3 +189,25 @@ def _loaded() -> LanguageIdentifier:
 def _plain(values: NDArray[Any]) -> array[int]:
     """The same integers as an array whose items Python reads fast."""
     return array(values.dtype.char, values.tobytes())
+
+
+FUNCTION_WORDS = MappingProxyType(word_sets("function words of "))
+"""The function words of other languages, by their English names: they tell the language of a clause that is too short
+for its letters. Articles, pronouns, prepositions and auxiliaries, without those that are English as well."""
+
+# No French, German or Spanish word: enough to tell English from those.
+ENGLISH_WORDS = word_set("function words not of other languages")
+"""Frequent English words that the other languages have not."""
+
+_PLAIN_WORD = re.compile(r"[^\W\d_]+(?:['’](?=[^\W\d_]))?")
+
+
+def plain_words(text: str) -> list[str]:
+    """The words of a text in lower case, split at apostrophes (so that "l'eau" is "l" and "eau")."""
+    return [word.rstrip("'’") for word in _PLAIN_WORD.findall(text.lower())]
+
+
+def function_words_of(language: str, words: Iterable[str]) -> set[str]:
+    """The distinct function words of a language among `words`; none for a language that has no list."""
+    known = ENGLISH_WORDS if language == "English" else FUNCTION_WORDS.get(language, frozenset())
+    return set(known.intersection(words))

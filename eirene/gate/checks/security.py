@@ -13,8 +13,15 @@ from itertools import groupby
 from eirene.gate.checks.base import EditCase, Objection
 from eirene.gate.checks.places import PlacedFault, objections_at, quoted
 from eirene.text.cancellation import check_cancelled
-from eirene.text.function_words import ENGLISH_WORDS, FUNCTION_WORDS, function_words_of, plain_words
-from eirene.text.language import ENGLISH, language_of, script_of
+from eirene.text.language import (
+    ENGLISH,
+    ENGLISH_WORDS,
+    FUNCTION_WORDS,
+    function_words_of,
+    language_of,
+    plain_words,
+    script_of,
+)
 from eirene.text.new_characters import without_new_characters
 from eirene.text.unicode import UNSPACED_CLASS
 

@@ -16,7 +16,7 @@ from eirene.core.errors import EncoderError, message_line
 from eirene.core.memo import Memo, once
 from eirene.models.encoder.runtime import ReadsTokens, TokenLayers, shipped_encoder
 from eirene.text.cancellation import check_cancelled
-from eirene.text.function_words import ENGLISH_WORDS
+from eirene.text.language import ENGLISH_WORDS
 from eirene.text.values.number_words import ORDINALS, SCALES, SMALL
 from eirene.text.words import stem
 
