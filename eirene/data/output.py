@@ -39,9 +39,7 @@ def check_output(path: str, *, force: bool) -> None:
     if not os.access(target, os.W_OK):
         raise InputError("cannot be written: no permission", where=path)
     if stat.S_ISREG(mode) and not force:
-        raise InputError(
-            "exists already; name another file, or write over it with --force (in Python force=True)", where=path
-        )
+        raise InputError("exists already; name another file, or give --force (in Python force=True)", where=path)
 
 
 def write_text(path: str, text: str, *, force: bool = False) -> None:

@@ -138,8 +138,8 @@ def _told(claim: ClaimVerdict, risk: str = "") -> Iterator[str]:
 
 
 def _findings(record: Record) -> Iterator[str]:
-    from eirene.views.facts import support_in_words
     from eirene.views.faults import MISSING, verdict_of
+    from eirene.views.outcome import support_in_words
 
     yield f"the answer does not pass: {record.status}: {_line(record.why)}"
     yield from (f"  {_line(line)}" for line in support_in_words(record))

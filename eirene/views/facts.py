@@ -110,12 +110,6 @@ def score_table(record: Record, *, most_rounds: int = 3) -> ScoreTable:
     return ScoreTable(tuple(name for name, _ in named), tuple(rows), tuple(filter(None, said)))
 
 
-def support_in_words(record: Record) -> tuple[str, ...]:
-    """What passages say of the answer that is shown: how many sentences have which verdict, and the unclear ones."""
-    said = verdicts_in_words(record.verdicts, "the passages")
-    return tuple(filter(None, (said, *(f'Unclear, left unchanged: "{text}"' for text in record.unclear))))
-
-
 _NOT_SUPPORTED: Mapping[ClaimWord, str] = {
     "unclear": "unclear", "unsupported": "unsupported", "contradicted": "perhaps contradicted"
 }  # fmt: skip

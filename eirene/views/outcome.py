@@ -26,6 +26,7 @@ from eirene.views.facts import (
     rounded,
     shown_score,
     unchecked,
+    verdicts_in_words,
     votes,
 )
 from eirene.views.faults import MISSING, Gap, ShownFault, ShownSpan, marked_spans, verdict_of
@@ -180,12 +181,20 @@ def summary_of(record: Record, lines: Sequence[DiffLine]) -> str:
 
 
 def now_said(record: Record, arguments: Iterable[ShownArgument]) -> Iterator[str]:
-    """The arguments that the accepted rewrite says and the original did not, by the scores that decide."""
+    """The arguments that the accepted rewrite says and the original did not, by the scores that decide; or, of
+    passages, what they say of the answer that is shown."""
+    yield from support_in_words(record)
     if record.status != "accepted":
         return
     said = [a for a in arguments if not a.advisory and _is_missing(a.before) and _is_said(a.after)]
     for group, text, in_words in dict.fromkeys((a.group, a.text, a.in_words) for a in said):
         yield f"Now said{_of(group)}: {quoted(text, _LONGEST) if in_words else text}"
+
+
+def support_in_words(record: Record) -> tuple[str, ...]:
+    """What passages say of the answer that is shown: how many sentences have which verdict, and the unclear ones."""
+    said = verdicts_in_words(record.verdicts, "the passages")
+    return tuple(filter(None, (said, *(f'Unclear, left unchanged: "{text}"' for text in record.unclear))))
 
 
 class Found:

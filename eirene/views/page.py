@@ -18,7 +18,7 @@ from eirene._version import __version__
 from eirene.views import asset
 from eirene.views.diff import SIGNS, folds
 from eirene.views.facts import visible
-from eirene.views.faults import NO_FAULT, letter_of, style_of
+from eirene.views.faults import letter_of, style_of
 
 
 def page(template: str, *, styles: Sequence[str], scripts: Sequence[str], **values: Any) -> str:
@@ -62,13 +62,7 @@ def _environment() -> Environment:
         finalize=finalize,
         loader=FunctionLoader(asset),
     )
-    found.globals |= {
-        "style_of": style_of,
-        "letter_of": letter_of,
-        "folds": folds,
-        "signs": SIGNS,
-        "no_fault": NO_FAULT,
-    }
+    found.globals |= {"style_of": style_of, "letter_of": letter_of, "folds": folds, "signs": SIGNS}
     return found
 
 

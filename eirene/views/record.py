@@ -11,16 +11,7 @@ from dataclasses import dataclass, replace
 from eirene.core.history import HistoryTurn
 from eirene.core.records import Item, Record
 from eirene.views.diff import DiffLine, ShownEdit, diff, edits_taken, edits_undone
-from eirene.views.facts import (
-    PolledText,
-    ScoreRow,
-    compared_texts,
-    last_candidate,
-    polled_texts,
-    rewrites,
-    score_table,
-    support_in_words,
-)
+from eirene.views.facts import PolledText, ScoreRow, compared_texts, last_candidate, polled_texts, rewrites, score_table
 from eirene.views.outcome import (
     Found,
     ShownArgument,
@@ -86,7 +77,7 @@ def view_of(record: Record, item: Item | None = None, *, verified: Verified | No
     return RecordView(
         summary=summary_of(record, lines),
         diff=tuple(replace(line, faults=found.of(line)) for line in lines),
-        now_said=(*now_said(record, arguments), *support_in_words(record)),
+        now_said=tuple(now_said(record, arguments)),
         undone=tuple((n, edit) for n, r in enumerate(record.rounds, start=1) for edit in edits_undone(r)),
         open=tuple(still_open(record, critiques, arguments)),
         critiques=critiques,

@@ -37,7 +37,6 @@ from eirene.views.facts import (
     rewrites,
     score_table,
     shown_score,
-    support_in_words,
     unchecked,
     visible,
     votes,
@@ -52,6 +51,7 @@ from eirene.views.faults import (
     verdict_of,
     words_in,
 )
+from eirene.views.outcome import support_in_words
 from eirene.views.tables import change_text, simple_table
 
 _TONE_STYLE: dict[Tone, str] = {"good": "bold green", "plain": "bold", "warn": "bold yellow", "bad": "bold red"}

@@ -12,18 +12,9 @@ from eirene.core.findings.tags import in_order
 from eirene.core.records import Item, Record, Round
 from eirene.core.scores import ERRORS
 from eirene.views.diff import DiffLine, DiffPiece, changes_in_words, diff, edits_taken, edits_undone
-from eirene.views.facts import (
-    STATUS_WORDS,
-    consistency,
-    cost,
-    last_candidate,
-    readings,
-    score_table,
-    support_in_words,
-    unchecked,
-    votes,
-)
+from eirene.views.facts import STATUS_WORDS, consistency, cost, last_candidate, readings, score_table, unchecked, votes
 from eirene.views.faults import WORDS, marked_spans, verdict_of
+from eirene.views.outcome import support_in_words
 
 Json = dict[str, Any]
 RunEvent = dict[str, Any]
