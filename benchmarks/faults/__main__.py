@@ -101,6 +101,22 @@ def left(before: dict[str, int], *, wait_s: float) -> dict[str, int]:
         time.sleep(0.1)
 
 
+def make(missing: Sequence[Part], journal: Journal) -> None:
+    """Runs the parts, a line each in the journal and on the screen."""
+    n = sum(len(part.rows) for part in missing)
+    print(f"{len(missing)} parts, {n:,} items are left: some {n * 0.02 / 60:.0f} CPU-minutes", flush=True)
+    for name in {"batch with a judge", *({"gguf"} & {part.name for part in missing})} if missing else ():
+        run(Part(name, range(-1, 0), 0))  # what is loaded once is held from here on, one GGUF model among it
+    for at, part in enumerate(missing, start=1):
+        began, cpu = time.monotonic(), time.process_time()
+        made = run(part)
+        seconds = time.monotonic() - began
+        journal.add(part.key, name=part.name, **made.to_json(), seconds=seconds, cpu_s=time.process_time() - cpu)
+        counts = ", ".join(f"{made.counts[name]} {name}" for name in COUNTS)
+        head = f"{at}/{len(missing)} {part.key}: {made.out} of {made.items} out"
+        print(f"{head}, {counts}; {seconds:.0f} s", flush=True)
+
+
 def main() -> None:
     """Runs what is missing, prints, writes the page."""
     parser = arguments(__doc__, data=None)
@@ -115,22 +131,7 @@ def main() -> None:
     parts = list(parts_of(options.items, options.seed, only))
     shard, of = map(int, options.shard.split("/"))
     missing = [part for part in parts[shard - 1 :: of] if part.key not in journal.rows]
-    n = sum(len(part.rows) for part in missing)
-    print(
-        f"{len(missing)} of {len(parts)} parts, {n:,} items are left: some {n * 0.02 / 60:.0f} CPU-minutes", flush=True
-    )
-    if missing:
-        run(Part("batch with a judge", range(-1, 0), 0))  # what is loaded once is held from here on
-    for at, part in enumerate(missing, start=1):
-        began, cpu = time.monotonic(), time.process_time()
-        made = run(part)
-        spent = {"seconds": time.monotonic() - began, "cpu_s": time.process_time() - cpu}
-        journal.add(part.key, name=part.name, **made.to_json(), **spent)
-        counts = ", ".join(f"{made.counts[name]} {name}" for name in COUNTS)
-        print(
-            f"{at}/{len(missing)} {part.key}: {made.out} of {made.items} out, {counts}; {spent['seconds']:.0f} s",
-            flush=True,
-        )
+    make(missing, journal)
     found = {name: Account() for name in JOBS}
     for part in parts:
         found[part.name].add(Account.from_json(journal.rows.get(part.key, Account().to_json())))
@@ -138,8 +139,8 @@ def main() -> None:
     show("What went in and came out", *columns(found))
     for note in [note for made in found.values() for note in made.notes][:20]:
         print(note)
-    if all(part.key in journal.rows for part in parts) and not only:
-        write(PAGE, found, [journal.rows[part.key] for part in parts], options)
+    if not only and options.shard == "1/1":
+        write(PAGE, found, [journal.rows[part.key] for part in parts if part.key in journal.rows], options)
     raise SystemExit(any(made.counts[name] for made in found.values() for name in COUNTS))
 
 

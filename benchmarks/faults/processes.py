@@ -34,6 +34,8 @@ from benchmarks.faults.rows import answer, chance, question, row
 from benchmarks.faults.server import FaultServer
 
 KILLS = 4
+_CLIENTS = 8
+"""At once; a server keeps as many connections to its model open at most."""
 _LIMIT_S = 600
 _EIRENE = [sys.executable, "-m", "eirene"]
 _LOOP = ["--samples", "4", "--stop", "none", "--max-rounds", "1"]
@@ -147,12 +149,12 @@ def _chats(rows: Sequence[int], server: FaultServer, process: subprocess.Popen[s
     port = int(process.stderr.readline().split(" at ")[1].split()[0].rpartition(":")[2])
     first, files = _chat(rows[0], port, server), Path(f"/proc/{process.pid}/fd")
     before = len(os.listdir(files))
-    with ThreadPoolExecutor(8) as pool:
+    with ThreadPoolExecutor(_CLIENTS) as pool:
         made = [first, *pool.map(lambda n: _chat(n, port, server), rows[1:])]
     end = time.monotonic() + 30
-    while (left := len(os.listdir(files)) - before) > 0 and time.monotonic() < end:
+    while (left := len(os.listdir(files)) - before) > _CLIENTS and time.monotonic() < end:
         time.sleep(0.1)
-    assert left <= 0, f"{left} handles are left in the server"
+    assert left <= _CLIENTS, f"{left} handles are left in the server"
     process.send_signal(signal.SIGTERM)
     said = process.stderr.read()
     _logger.info("%s", said)
