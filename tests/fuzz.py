@@ -295,6 +295,6 @@ def main(place: str, seconds: int) -> None:
         new = changed_json(data[1:], seed) if seed % 2 else None
         return atheris.Mutate(data, most) if new is None else (data[:1] + new)[:most]
 
-    options = [f"-max_total_time={seconds}", "-max_len=4000", "-timeout=30", "-print_final_stats=1", "-verbosity=1"]
+    options = [f"-max_total_time={seconds}", f"-artifact_prefix={out}/", "-max_len=4000", "-timeout=30"]
     atheris.Setup([sys.argv[0], *options, str(corpus)], one, custom_mutator=mutated)
     atheris.Fuzz()

@@ -30,7 +30,7 @@ MAX_NESTING = 10
 _PYTHONS = r"None\b|np\.str_|Document\("
 _LISTED = re.compile(
     rf"""\s*+(?:array\()?\[[\s[]*+(?:"|\]|null\b|{_PYTHONS}|\{{\s*+["']"""
-    r"""|'(?=.*\]\s*\Z|(?:[^'\\]|\\.)*+'\s*+,?\s*+['"]))""",
+    r"""|'(?=.*\]\s*\Z|(?>(?:[^'\\]|\\.)*)'\s*+,?\s*+['"]))""",
     re.DOTALL,
 )
 """A text that is meant as a list of texts or passages, by its beginning; `[1]` and `[[Link]]` begin no such list, and

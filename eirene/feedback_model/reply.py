@@ -43,7 +43,7 @@ _REASON = re.compile(
     r"[\s*_`.:;,–—>-]{0,12}(?:(?:reasons?|why)[*_]{0,2}(?:[:.]| -)[*_]{0,2}|because\b)?[\s*_`•-]{0,12}", re.IGNORECASE
 )
 _NO_REASON = re.compile(
-    r"<.*>|\[.*\]|\W*+(?:none|n/?a|null|nothing|no|(?:your |no )?reasons?(?: here)?|unknown)?+\W*+", re.I
+    r"<.*>|\[.*\]|\W*+(?>none|n/?a|null|nothing|no|(?:your |no )?reasons?(?: here)?|unknown|)\W*+", re.I
 )
 _DOUBT = re.compile(
     r"\b(?:examples?|e\.g\.|template|would (?:look|read)|prompt injection|(?:ignore|disregard) (?:the|all|any|this)"

@@ -29,7 +29,8 @@ _ODD_SPACE = re.compile(r"[^\S\x00-\x7f]")
 
 # Belongs to a sentence end without a space: end tags, footnote marks, closing quotes, brackets, emphasis, emoji.
 _CLOSERS = re.compile(
-    r"(?:</\w{1,20}>|<sup>[^<]{0,20}</sup>|\[\^?\w{1,8} ?\]|\(\d{1,3}\)|[¹²³⁰⁴-⁹]+|(?:[^\w\s]|_){1,40}+(?=\s|\Z)){1,40}"
+    r"(?:</\w{1,20}>|<sup>[^<]{0,20}</sup>|\[\^?\w{1,8} ?\]|\(\d{1,3}\)|[¹²³⁰⁴-⁹]+"
+    r"|(?>(?:[^\w\s]|_){1,40})(?=\s|\Z)){1,40}"
 )
 _SPACE = re.compile(r"\s*")
 _TAG = re.compile(r"</?\w{1,20} ?/?>")

@@ -11,7 +11,7 @@ from eirene.text.matching import Span
 from eirene.text.sentences import split_sentences
 from eirene.text.unicode import INVISIBLE
 
-LIST_MARKER = re.compile(r"(?:(?:[-*+•‣▪–—]|\(?\d{1,3}[.)]|\(?[A-Za-z]\)|#{1,6}|>{1,9})[ \t]++)++(?=\S)")
+LIST_MARKER = re.compile(r"(?>(?:(?:[-*+•‣▪–—]|\(?\d{1,3}[.)]|\(?[A-Za-z]\)|#{1,6}|>{1,9})[ \t]++)+)(?=\S)")
 """At the beginning of a line; a single letter needs a bracket, since "A. Smith" is a name. Ends where words begin."""
 _UNSEEN = re.compile(rf"[{INVISIBLE}\u00ad\u200c\u200d\u2061-\u2064\U000e0000-\U000e007f]+")
 _FOLDED = str.maketrans("‘’‚‛“”„‟«»–—‐‑−", '\'\'\'\'""""""-----')

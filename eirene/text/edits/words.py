@@ -55,7 +55,9 @@ class SentenceEdit:
 _MARKS = "\u0300-\u036f\u0591-\u05bd\u064b-\u065f\u0900-\u0963\u0981-\u0dff\u200c\u200d\u20d0-\u20ff\ufe0f"
 _LETTERS = rf"[^\W{UNSPACED_CLASS}][{_MARKS}]*+"
 # A word with its apostrophes, a number with its points; every other visible or invisible sign is one by itself.
-_TOKEN = re.compile(rf"\d+(?:[.,]\d+)*+(?!\w)|(?:{_LETTERS})++(?:['’](?:{_LETTERS})++)*+|\S")
+_TOKEN = re.compile(
+    rf"(?>\d+(?:[.,]\d+)*)(?!\w)|(?>(?:{_LETTERS})+(?:['’](?:{_LETTERS})+)*)|\S"  # no "*+" for Python 3.11.4
+)
 _MOST_WORDS = 2_000
 """A sentence of more words than this counts as changed as a whole."""
 _JOINTS = {

@@ -24,7 +24,7 @@ from eirene.text.polarity.mark_words import (
 )
 from eirene.text.words import stem
 
-_WORD = re.compile(r"[^\W_]++(?:['’][^\W_]++)*+|[,;:.!?()]")
+_WORD = re.compile(r"[^\W_]++(?>(?:['’][^\W_]++)*)|[,;:.!?()]")
 _QUOTED = re.compile(r"[\"“]([^\s\"“”]{1,40}(?:\s[^\s\"“”]{1,40}){0,2})[\"”]")
 
 MAX_WORDS = 2000

@@ -10,7 +10,7 @@ from functools import cached_property
 
 from eirene.text.english import Decapitalizer
 
-WORD = re.compile(r"[^\W\d_]+(?:['’-][^\W\d_]+)*+")
+WORD = re.compile(r"[^\W\d_]+(?>(?:['’-][^\W\d_]+)*)")
 _QUOTED = re.compile(r"[\"“„«][^\"“”„«»]{1,400}[\"”»]|``[^`']{1,400}''|(?<!\w)['‘][^'‘’]{1,200}['’](?!\w)")
 _ANY = re.compile(r"\w+")
 
