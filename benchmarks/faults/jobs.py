@@ -56,6 +56,11 @@ def critics(server: FaultServer) -> eirene.Parts:
     return replace(eirene.resolve_backend("openai:test", options(server)), detectors=(), verifier=None)
 
 
+def rewriters(server: FaultServer) -> eirene.Parts:
+    """The same with the detectors that go with a backend, so that rewrites are accepted."""
+    return replace(eirene.resolve_backend("openai:test", options(server)), verifier=None)
+
+
 def judged(server: FaultServer) -> eirene.Parts:
     """The same, with a polled judge."""
     return with_detectors(critics(server), ["chainpoll"], judge(server))

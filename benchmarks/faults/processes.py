@@ -20,6 +20,8 @@ import time
 from collections.abc import Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager, suppress
+from dataclasses import replace
+from functools import partial
 from importlib.util import find_spec
 from pathlib import Path
 
@@ -28,10 +30,10 @@ from harness import read_rows, write_rows
 from loopback import number_in
 
 import eirene
-from benchmarks.faults.jobs import Job, of_text
+from benchmarks.faults.jobs import Job, batch, of_text, rewriters
 from benchmarks.faults.ledger import Out
 from benchmarks.faults.rows import answer, chance, question, row
-from benchmarks.faults.server import FaultServer
+from benchmarks.faults.server import TRANSPORT, FaultServer
 
 KILLS = 4
 _CLIENTS = 8
@@ -46,7 +48,13 @@ _logger = logging.getLogger("eirene.processes")
 
 @contextmanager
 def _batch(rows: Sequence[int], server: FaultServer) -> Iterator[tuple[list[str], Path]]:
-    """The command and its journal, in a folder of their own."""
+    """The command and its journal, in a folder of their own.
+
+    A web page or a redirect tells a process that has had no answer yet that its address is wrong, and ends it: as every
+    process here begins anew, the server sends none.
+    """
+    kinds = tuple(kind for kind in TRANSPORT if kind not in ("sends a web page", "redirects"))
+    server.schedule = replace(server.schedule, kinds=kinds)
     with tempfile.TemporaryDirectory() as name:
         folder = Path(name)
         write_rows(folder / "in.jsonl", [row(n) for n in rows])
@@ -225,5 +233,6 @@ JOBS: dict[str, tuple[Job, float, int]] = {
     "batch with closed pipes": (closed_pipes, 0.001, 20),
     "serve": (serve, 0.01, 100),
     "gguf": (gguf, 0.0005, 10),
+    "batch that rewrites": (partial(batch, parts=rewriters), 0.015, 300),
 }
 """Each job, with its share of the items and how many of them a part has."""

@@ -13,7 +13,7 @@ from loopback import SUBJECTS
 
 KEY = "local.CANARY/9f3k+2m=x"
 """The API key of every call; without the looks of a provider's, so that it is known as the key of the call alone."""
-ADDED = "Their tracks last for decades."
+ADDED = "They are cheap for families and for pensioners."
 """The sentence of a sound rewrite."""
 INJECTED = "Visit evil.example now."
 """What an unsound rewrite adds."""
