@@ -109,7 +109,7 @@ def test_bad_flags_of_evaluate_say_what_to_change(flags: tuple[str, ...], said: 
 )
 def test_bad_flags_of_train_say_what_to_change(flags: tuple[str, ...], said: str, train: Run, tmp_path: Path) -> None:
     base, data = make_llama(tmp_path / "base"), write(tmp_path / "rows.jsonl", *ROWS)
-    result = train("feedback", data, "--base", base, "--out", tmp_path / "out", *flags)
+    result = train("feedback", data, "--base", base, "--out", tmp_path / flags[0], *flags)
     assert_error(result, said)
 
 
