@@ -20,6 +20,7 @@ from eirene.core.usage import Meter
 from eirene.gate.checks.registry import CHECKS
 from eirene.refiners.base import RefineTask
 from eirene.testing.assertions import assert_refined
+from eirene.views.facts import rewrites
 from eirene.views.record import view_of
 from tests.views.test_terminal import shown
 
@@ -108,6 +109,7 @@ def elsewhere(record: Record) -> Iterator[str]:
     view, rounds = view_of(record), (result := shown_result(record, Item(question="Is it so?", answer="So.")))["rounds"]
     yield from (view.summary, *view.now_said, *(why for found in view.open for why in found.why))
     yield from (edit.why for _, edit in view.undone)
+    assert [r["rewritten"] for r in rounds] == [rewrite is not None for rewrite in rewrites(record)]
     yield from (result["why"], *result["support"], *(r["why"] for r in rounds))
     yield from (edit["why"] for r in rounds for edit in r["undone"])
     if record.status not in WITHOUT_FAULT:

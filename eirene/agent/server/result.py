@@ -12,7 +12,17 @@ from eirene.core.findings.tags import in_order
 from eirene.core.records import Item, Record, Round
 from eirene.core.scores import ERRORS
 from eirene.views.diff import DiffLine, DiffPiece, changes_in_words, diff, edits_taken, edits_undone
-from eirene.views.facts import STATUS_WORDS, consistency, cost, last_candidate, readings, score_table, unchecked, votes
+from eirene.views.facts import (
+    STATUS_WORDS,
+    consistency,
+    cost,
+    last_candidate,
+    readings,
+    rewrites,
+    score_table,
+    unchecked,
+    votes,
+)
 from eirene.views.faults import WORDS, marked_spans, verdict_of
 from eirene.views.outcome import support_in_words
 
@@ -67,8 +77,9 @@ def shown_result(record: Record, item: Item) -> Json:
     table = score_table(record)
     text = record.original
     rounds: list[Json] = []
-    for n, round_ in enumerate(record.rounds, start=1):
-        rounds.append({"n": n, **_round(round_, text, record.rounds[n - 2] if n > 1 else None, readings(record))})
+    for n, (round_, new) in enumerate(zip(record.rounds, rewrites(record), strict=True), start=1):
+        drawn = _round(round_, text, record.rounds[n - 2] if n > 1 else None, readings(record))
+        rounds.append({"n": n, "rewritten": new is not None, **drawn})
         if round_.decision == "accept" and round_.candidate is not None:
             text = round_.candidate
     return {
@@ -110,7 +121,6 @@ def _round(round_: Round, text: str, before: Round | None, drawn: str) -> Json:
     return {
         "decision": round_.decision,
         "why": round_.why,
-        "rewritten": round_.candidate is not None,
         "candidate": round_.candidate,
         "critique": shown,
         "agreement": consistency(round_, drawn) if is_new else "",
