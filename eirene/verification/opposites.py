@@ -25,9 +25,11 @@ _TELLING = """
 _LIGHT = frozenset(stem(word) for word in STOP_WORDS - frozenset(_TELLING.split()))
 """Words by which a clause says no more than another one."""
 _PLAIN = re.compile(r"[^\W_]+(?:['’.,-][^\W_]+)*")
-_OPENS = frozenset(
-    ["in", "on", "at", "from", "to", "for", "by", "with", "of", "if", "when", "while", "after", "before", "since"]
-)
+_PREPOSITIONS = """
+    in on at from to for by with of since near into through under over across along beside behind between during until
+    without within around after before
+"""
+_OPENS = frozenset((_PREPOSITIONS + "if when while").split())
 """Words that begin what may stand first or last, and change no roles."""
 _COPULAS = frozenset(["is", "are", "was", "were", "be", "been"])
 _ONE_WAY = frozenset(["by", "than"])
@@ -67,11 +69,13 @@ def countered_by(claim: str, texts: Sequence[str]) -> int | None:
 
 
 def _inverts(given: str, claim: str) -> bool:
-    """Whether a claim is a given sentence but for an opposite, or for who does what to whom."""
+    """Whether a claim is a given sentence but for a "not" or an opposite, or for who does what to whom."""
     turn = contradicts(given, claim)
-    if turn is None or turn.kind not in ("opposite", "roles") or "," in turn.new:
+    if turn is None or turn.kind not in ("negation", "opposite", "roles") or "," in turn.new:
         return False
-    if turn.kind == "opposite":
+    if turn.kind != "roles":
+        if "or not" in f"{given} {claim}".lower():  # what is so or not denies nothing
+            return False
         return likeness(given, claim) >= _SAME_BUT_ONE and len(sign_turns(given, claim)) == 1
     words = _bare(claim)
     if not _COPULAS.isdisjoint(words) and _ONE_WAY.isdisjoint(words):
@@ -92,39 +96,44 @@ def _crossed(claim: str, texts: Sequence[str]) -> int | None:
     parts = [frozenset(clause) - _LIGHT for clause in _clauses(claim)]
     whole = frozenset().union(*parts)
     for (n, one), (m, other) in permutations(given, 2):
-        has_all = whole <= {*one, *other}
-        if not has_all and (n != m or not whole <= {*_stems(texts[n])}):
+        is_pair = n == m and len(parts) > 1 and not _keeps_order(claim, texts[n])
+        if not whole <= {*(_stems(texts[n]) if is_pair else one), *other}:
             continue
         elsewhere = [frozenset(clause) for k, clause in given if k not in (n, m) or clause != _stems(texts[k])]
-        for places in _places(one, other, whole, is_one=n == m):
+        for places in _places(one, other, whole, is_one=n == m, is_pair=is_pair):
             counts = [sum(map(any, _sides(part, places))) for part in parts]
-            for part in parts if 1 not in counts else [whole] * has_all:
+            for part in parts if 1 not in counts else [] if is_pair else [whole]:
                 if _mixes(_sides(part, places)) and not any(part <= clause for clause in elsewhere):
                     return n
     return None
 
 
-def _places(one: Sequence[str], other: Sequence[str], whole: frozenset[str], *, is_one: bool) -> Iterator[_Places]:
+def _places(
+    one: Sequence[str], other: Sequence[str], whole: frozenset[str], *, is_one: bool, is_pair: bool
+) -> Iterator[_Places]:
     """The words of two clauses that stand in each other's place, two places at least; none where they are not built
     alike, or what they share is not claimed.
 
-    One of two clauses of one sentence may leave out what the other has; what it keeps may stand first there or last.
-    Without a word of weight in both they are known as alike only by a claim that exchanges all that they say.
+    One of two clauses of one sentence (`is_one`) may leave out what the other has. Where a claim has clauses, too
+    (`is_pair`), what is left may stand first or last, and clauses without a word of weight in both are known as alike
+    by a claim of all that they say.
     """
     if whole.isdisjoint(one) or whole.isdisjoint(other):
         return
     shared = frozenset(one) & frozenset(other)
-    for step in (1, -1) if is_one else (1,):
-        places = [(a - shared, b - shared) for a, b in _aligned(one[::step], other[::step], is_one=is_one)][::step]
+    for step in (1, -1) if is_pair else (1,):
+        found = _aligned(one[::step], other[::step], is_one=is_one, is_pair=is_pair)
+        places = [(a - shared, b - shared) for a, b in found][::step]
         is_told = all(not (whole.isdisjoint(a) or whole.isdisjoint(b)) for a, b in places)
-        if len(places) > 1 and (shared - _LIGHT <= whole if shared - _LIGHT else is_one and is_told):
+        if len(places) > 1 and (shared - _LIGHT <= whole if shared - _LIGHT else is_pair and is_told):
             yield places
 
 
-def _aligned(one: Sequence[str], other: Sequence[str], *, is_one: bool) -> _Places:
+def _aligned(one: Sequence[str], other: Sequence[str], *, is_one: bool, is_pair: bool) -> _Places:
     found: _Places = []
-    for tag, a, b, c, d in SequenceMatcher(None, one, other, autojunk=False).get_opcodes():
-        is_edge = is_one and tag == "replace" and (a == c == 0 or (b, d) == (len(one), len(other)))
+    keys = [["in" if is_pair and word in _OPENS else word for word in words] for words in (one, other)]
+    for tag, a, b, c, d in SequenceMatcher(None, *keys, autojunk=False).get_opcodes():
+        is_edge = is_pair and tag == "replace" and (a == c == 0 or (b, d) == (len(one), len(other)))
         stretch = min(b - a, d - c) if is_edge else max(b - a, d - c)  # what both have may stand before or behind
         if (stretch > _STRETCH and tag != "equal") or (tag in ("insert", "delete") and not is_one):
             return []
@@ -143,6 +152,12 @@ def _sides(said: frozenset[str], places: _Places) -> list[tuple[bool, bool]]:
 def _mixes(sides: Sequence[tuple[bool, bool]]) -> bool:
     """Whether what is said is of the one clause at the first place, of the other at a later one, of both at none."""
     return sides[0] == (True, False) and (False, True) in sides and (True, True) not in sides
+
+
+def _keeps_order(claim: str, given: str) -> bool:
+    """Whether a given text has a claim's words in their order: it is then an extract of the text."""
+    words = iter(_stems(given))
+    return all(word in words for word in _stems(claim) if word not in _LIGHT)
 
 
 def _clauses(text: str) -> list[list[str]]:

@@ -18,11 +18,24 @@ from eirene.views.faults import WORDS, verdict_of
 
 SOUND = Path(__file__).parents[2] / "benchmarks" / "sound" / "dev"
 EVERY = 3
+PASSAGES = [
+    "The Norby lighthouse was built in 1869 by Ida Lindqvist. It stands on the left bank of the Vanne. Its lamp is not "
+    "lit in winter, when no ships sail.",
+    "The keeper's house holds a small museum. Tickets cost 12 crowns. It is a myth that the museum owns a whale.",
+]
+ANSWERS = [
+    "The lighthouse was built in 1896. It stands on the right bank of the Vanne. Tickets cost 12 crowns.",
+    "The lamp is lit in winter. Tickets cost 20 crowns.",
+    "The museum owns a whale. Penguins elected a mayor on Tuesday. Is it open?",
+    "Der Leuchtturm wurde im Jahr 1896 von einer anderen Frau gebaut und ist sehr schön.\nTickets cost 21 crowns. "
+    "The lamp is not lit in winter, and the tickets of the small museum are sold in the house of the keeper.",
+]
 OF_PASSAGES = {"unsupported", "contradictory", "entity", "relation"}
 
 
 def items() -> Iterator[Item]:
     """Sound and faulty answers of all kinds, and some of them with a word or a figure of their own turned."""
+    yield from (Item(question="What is known?", answer=answer, context=PASSAGES) for answer in ANSWERS)
     rows = [json.loads(line) for path in sorted(SOUND.glob("*.jsonl")) for line in path.read_text("utf-8").splitlines()]
     for n, row in enumerate(row for row in rows if row.get("context") and row.get("answer")):
         if n % EVERY == 0:

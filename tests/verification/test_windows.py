@@ -137,6 +137,7 @@ def test_no_pieces_share_nothing() -> None:
     [
         ("The tea lowers the pulse. Rents fell.", "The tea raises the pulse.", "The tea lowers the pulse."),
         ("The goat chased the boar.", "The boar chased the goat.", "The goat chased the boar."),
+        ("Guests cannot dive without a pass.", "Guests can dive without a pass.", "Guests cannot dive without a pass."),
         (
             "Parcel 12: sent on 4 June. Parcel 13: lost on 8 June.",
             "Parcel 12 was lost on 8 June.",
@@ -148,9 +149,9 @@ def test_no_pieces_share_nothing() -> None:
             "Una plays the harp, and Ole plays the drum.",
         ),
         (
-            "In May the mill grinds rye at the weir and oats at the quay.",
-            "In May the mill grinds oats at the weir and rye at the quay.",
-            "In May the mill grinds rye at the weir and oats at the quay.",
+            "In May the mill grinds rye at the weir and oats near the quay.",
+            "In May the mill grinds oats at the weir and rye near the quay.",
+            "In May the mill grinds rye at the weir and oats near the quay.",
         ),
         (
             "The mill grinds rye at the weir and oats at the quay.",
