@@ -32,6 +32,7 @@ _PREPOSITIONS = """
 _OPENS = frozenset((_PREPOSITIONS + "if when while").split())
 """Words that begin what may stand first or last, and change no roles."""
 _COPULAS = frozenset(["is", "are", "was", "were", "be", "been"])
+_NOTS = frozenset(["not", "cannot", "never"])
 _ONE_WAY = frozenset(["by", "than"])
 """What one is to another, the other may be to it ("is married to"); that Lind was taught by Rowe goes one way."""
 _JOINS = frozenset(["while", "when", "if", "as", "and", "or", "but", "where"])
@@ -73,9 +74,9 @@ def _inverts(given: str, claim: str) -> bool:
     turn = contradicts(given, claim)
     if turn is None or turn.kind not in ("negation", "opposite", "roles") or "," in turn.new:
         return False
+    if turn.kind == "negation" and not ({*_stems(given)} ^ {*_stems(claim)}) - _LIGHT <= _NOTS:
+        return False  # "unaware", "rather than" and "without" may say it in other words
     if turn.kind != "roles":
-        if "or not" in f"{given} {claim}".lower():  # what is so or not denies nothing
-            return False
         return likeness(given, claim) >= _SAME_BUT_ONE and len(sign_turns(given, claim)) == 1
     words = _bare(claim)
     if not _COPULAS.isdisjoint(words) and _ONE_WAY.isdisjoint(words):
