@@ -49,10 +49,8 @@ def write(
     for made in found.values():
         faults.update(made.faults)
         statuses.update(made.statuses)
-    cost = f"{sum(p['seconds'] for p in parts) / 60:.0f} minutes, {sum(p['cpu_s'] for p in parts) / 60:.0f} of them CPU"
-    when = (
-        f"`--items {options.items} --seed {options.seed}`, {cost} time, {os.cpu_count()} cores shared with other work"
-    )
+    cost = f"{sum(p['cpu_s'] for p in parts) / 60:.0f} CPU-minutes beside those of processes"
+    when = f"`--items {options.items} --seed {options.seed}`, {cost}, {os.cpu_count()} cores shared with other work"
     text = [
         _HEAD.format(when=when),
         "## Items", _table(heads, rows),
