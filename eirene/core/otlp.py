@@ -8,13 +8,11 @@ from __future__ import annotations
 
 import logging
 import os
-import re
 import threading
 from collections.abc import Callable
 from contextlib import AbstractContextManager, nullcontext
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
-from urllib.parse import urlsplit
 
 from eirene.core.errors import InputError
 from eirene.core.extras import require
@@ -34,8 +32,8 @@ _LAST_S = 2.0
 class SpanExport:
     """What sends the spans of this process, by OpenTelemetry's own exporter.
 
-    Raises `MissingExtraError`, and `InputError` for variables that ask for another protocol or exporter, or that cannot
-    be read.
+    Raises `MissingExtraError`, and `InputError` for variables that ask for another protocol or exporter. What else
+    OpenTelemetry cannot read has its default.
     """
 
     def __init__(self) -> None:
@@ -47,7 +45,7 @@ class SpanExport:
 
         for quiet in ("opentelemetry.exporter", "opentelemetry.util"):  # their lines show headers and addresses
             logging.getLogger(quiet).setLevel(logging.CRITICAL)
-        _check_variables()
+        _check_protocol()
         self._is_broken = False
         named = os.environ.get("OTEL_SERVICE_NAME") or "service.name=" in os.environ.get("OTEL_RESOURCE_ATTRIBUTES", "")
         resource = Resource.create({} if named else {"service.name": "eirene"})
@@ -74,8 +72,8 @@ class SpanExport:
     def _lost(self, why: str) -> None:
         if not self._is_broken:  # said once
             self._is_broken = True
-            said = "spans are lost: %s does not take them %s; the run goes on without them"
-            logger.warning(said, _address(), why)
+            said = "spans are lost: the address of OTEL_EXPORTER_OTLP_ENDPOINT does not take them %s; the run goes on"
+            logger.warning(said, why)  # not the address: it may hold a key
 
 
 class WorkerSpans:
@@ -125,37 +123,12 @@ def _one_attempt(lost: Callable[[str], object]) -> requests.Session:
     return session
 
 
-def _address() -> str:
-    """Where spans go, without what an address may hold of keys."""
-    parts = urlsplit(_variable("ENDPOINT")[1] or "http://localhost:4318")
-    path = parts.path if _variable("ENDPOINT")[0].endswith("TRACES_ENDPOINT") else parts.path.rstrip("/") + "/v1/traces"
-    return f"{parts.scheme}://{parts.netloc.rpartition('@')[2]}{path}"
-
-
-def _variable(name: str) -> tuple[str, str]:
-    """The name and the value of the variable that counts, of the two for a setting."""
-    own, usual = f"OTEL_EXPORTER_OTLP_TRACES_{name}", f"OTEL_EXPORTER_OTLP_{name}"
-    found = own if os.environ.get(own) else usual
-    return found, os.environ.get(found, "").strip()
-
-
-def _check_variables() -> None:
-    """Raises `InputError` for a variable that cannot be read, and does not show one that may hold a key."""
-    if os.environ.get("OTEL_TRACES_EXPORTER", "").strip() not in ("", "otlp"):
-        raise InputError("OTEL_TRACES_EXPORTER must be otlp or not set", field="trace")
-    for setting, (wanted, form) in _WANTED.items():
-        name, value = _variable(setting)
-        if value and not re.fullmatch(form, value):
-            got = "" if setting == "ENDPOINT" else f", got {value!r}"
-            raise InputError(f"{name} must be {wanted} or not set{got}", field="trace")
-
-
-_WANTED = {
-    "PROTOCOL": ("http/protobuf", "http/protobuf"),
-    "COMPRESSION": ("gzip, deflate, none", "gzip|deflate|none"),
-    "TIMEOUT": ("a number of seconds above 0", r"(?=.*[1-9])\d+(\.\d+)?"),
-    "ENDPOINT": (
-        "an address such as http://HOST:4318",
-        r"https?://(?:[^\s/@]+@)?(?:\[[0-9a-f:.]+\]|[^\s/?#:@\[\]]+)(:\d+)?(/\S*)?",
-    ),
-}
+def _check_protocol() -> None:
+    """Raises `InputError` for variables that ask for what this exporter is not."""
+    for name, only in (
+        ("OTEL_TRACES_EXPORTER", "otlp"),
+        ("OTEL_EXPORTER_OTLP_PROTOCOL", "http/protobuf"),
+        ("OTEL_EXPORTER_OTLP_TRACES_PROTOCOL", "http/protobuf"),
+    ):
+        if os.environ.get(name, "").strip() not in ("", only):
+            raise InputError(f"{name} must be {only} or not set", field="trace")
