@@ -33,10 +33,8 @@ _LEAST = 2
 """Content words of a claim."""
 NO_CLAIM = 0.5
 """Chance of claiming nothing above which a sentence is not checked."""
-LIKELY_TALK = 0.25
-"""Chance of claiming nothing above which a sentence is not faulted for what the texts do not hold."""
-MAY_BE_TALK = 0.1
-"""Chance of claiming nothing above which a sentence is at most named, and never taken out."""
+MAY_BE_TALK = 0.12
+"""Chance of claiming nothing above which a sentence is not faulted for what the texts do not hold, nor taken out."""
 LEADS_IN = "leads in what follows"
 _TALK = "claims nothing that passages could hold"
 _SIGNATURE = "signs the answer"

@@ -19,7 +19,7 @@ from eirene.text.fields import fields_of
 from eirene.text.frames import StatementFrame, frame_of, frames_of
 from eirene.text.language import other_language
 from eirene.text.remembered import memoised
-from eirene.verification.claims import LIKELY_TALK, claim_of, not_checked, talk_chances
+from eirene.verification.claims import MAY_BE_TALK, claim_of, not_checked, talk_chances
 from eirene.verification.context import ClaimReading, ContextReader
 from eirene.verification.mends import Mend, best_mend
 from eirene.verification.opposites import denies, exchanges, opposes
@@ -215,7 +215,7 @@ class SentenceJudge:
         """Whether what no sentence supports is no fault to name: likely talk, a conclusion, or carried by several at
         once; but for values that stand nowhere and follow from nothing."""
         claim = claim_of(sentence)
-        if talk_chances([claim], self.reader.encoder)[0] > LIKELY_TALK:
+        if talk_chances([claim], self.reader.encoder)[0] > MAY_BE_TALK:
             return True
         if reading.values.strange:
             return False

@@ -2,12 +2,14 @@
 
     python -m recipes.checkworthiness SHARED_DATA [--write]
 
-SHARED_DATA holds `begin`, `expertqa`, `factool_kbqa`, `halueval_general`, `haluquestqa`, `qa_feedback` and
-`ragtruth_subset`; their texts are not copied here. `labels.jsonl` names sentences of their answers
+SHARED_DATA holds `begin`, `claim_verification`, `expertqa`, `factool_kbqa`, `halueval_general`, `haluquestqa`,
+`qa_feedback` and `ragtruth_subset`; their texts are not copied here. `labels.jsonl` names sentences of their answers
 (set, row, where the sentence begins) with 1 where it claims nothing, 0 for a claim: picked by patterns, at random, and
 where an earlier fit was unsure, then labelled by reading; fiction and verse were left out. So the claims among them are
-harder than most. `written.jsonl` holds sentences written for kinds that are rare there (greetings,
-closings, what is unknown) and claims that look like them.
+harder than most. Of `claim_verification` they are claims that a passage carries or contradicts by people's word, most
+in the first person ("I was born in Richmond"); of RAGTruth also sentences that people marked, in the half that the
+verifier was trained on. `written.jsonl` holds sentences written for kinds that are rare there (greetings,
+closings, cautions, what is unknown) and claims that look like them.
 
 A third is kept aside, of the sets by source document, of what was written by position. Prints what a fit on the rest
 spares of it, and what of the claims; on the kept documents of RAGTruth, how many of all sentences, and of those that
@@ -50,6 +52,7 @@ LEAST = 4
 STRENGTH = 0.5
 SETS = {
     "begin": ("begin_dev.jsonl", "knowledge", ["response"]),
+    "claim_verification": ("train.jsonl", "group", ["claim"]),
     "expertqa": ("answers.jsonl", "question", ["answer"]),
     "factool_kbqa": ("knowledge_qa.jsonl", "prompt", ["response"]),
     "halueval_general": ("general.jsonl", "query", ["response"]),
