@@ -9,15 +9,15 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass
-from types import NoneType, UnionType
-from typing import TYPE_CHECKING, Annotated, Any, ClassVar, Self, TypeVar, Union, get_args, get_origin
+from typing import TYPE_CHECKING, Any, ClassVar, Self, TypeVar, get_args
 
-from pydantic import BaseModel, ConfigDict, JsonValue, ValidationError
+from pydantic import BaseModel, ConfigDict, ValidationError
 
 from eirene.core.errors import FormError
 
 M = TypeVar("M", bound=BaseModel)
+Path = tuple[int | str, ...]
+_CHANGED = object()
 
 
 class CheckedModel(BaseModel):
@@ -42,29 +42,29 @@ class CheckedModel(BaseModel):
             try:
                 super().__init__(**fields)
             except ValidationError as error:
-                raise form_error(error, kind) from None
+                raise form_error(error, kind, fields) from None
 
         # Pydantic then takes this for its own: it does not call it for nested models, and loses no speed.
         __init__.__pydantic_base_init__ = True
 
         def __setattr__(self, name: str, value: Any) -> None:
-            with _form_errors(type(self)):
+            with _form_errors(type(self), {name: value}):
                 super().__setattr__(name, value)
 
         def __delattr__(self, name: str) -> None:
-            with _form_errors(type(self)):
+            with _form_errors(type(self), {name: None}):
                 super().__delattr__(name)
 
     @classmethod
     def model_validate(cls, obj: Any, **options: Any) -> Self:
         """Pydantic's, but raises `FormError`."""
-        with _form_errors(cls):
+        with _form_errors(cls, obj):
             return super().model_validate(obj, **options)
 
     @classmethod
     def model_validate_json(cls, json_data: str | bytes | bytearray, **options: Any) -> Self:
         """Pydantic's, but raises `FormError`."""
-        with _form_errors(cls):
+        with _form_errors(cls, _CHANGED):
             return super().model_validate_json(json_data, **options)
 
 
@@ -85,47 +85,28 @@ def validated(model: type[M], data: object, *, where: str | None = None, under: 
     try:
         return model.__pydantic_validator__.validate_python(data)  # type: ignore[no-any-return]  # as model_validate does
     except ValidationError as error:
-        raise form_error(error, model, where=where, under=under) from None
-
-
-def form_error(
-    error: ValidationError, model: type[BaseModel], *, where: str | None = None, under: str = ""
-) -> FormError:
-    """The first problem of a validation as a `FormError`."""
-    problem = first_problem(error, model, under=under)
-    return FormError(problem.text, field=path_text(problem.path) or None, where=where)
+        raise form_error(error, model, data, where=where, under=under) from None
 
 
 @contextmanager
-def _form_errors(model: type[BaseModel]) -> Iterator[None]:
+def _form_errors(model: type[BaseModel], data: object) -> Iterator[None]:
     try:
         yield
     except ValidationError as error:
-        raise form_error(error, model) from None
+        raise form_error(error, model, data) from None
 
 
-Path = tuple[int | str, ...]
-
-
-@dataclass(frozen=True, slots=True)
-class Problem:
-    """The first problem of a validation: where in the data, and what is wrong there, in one sentence."""
-
-    path: Path
-    text: str
-    is_missing: bool = False
-
-
-def first_problem(error: ValidationError, model: type[BaseModel], *, under: str = "") -> Problem:
-    """The first problem of a validation of `model`, and at how many other places there are more."""
+def form_error(
+    error: ValidationError, model: type[BaseModel], data: object, *, where: str | None = None, under: str = ""
+) -> FormError:
+    """The first problem of a validation of the data, in one sentence, and at how many other places there are more."""
     problems = error.errors(include_url=False)
-    paths = [_placed(problem["loc"], model)[0] for problem in problems]
-    first, path = problems[0], paths[0]
+    paths = [((under,) if under else ()) + _place(problem, data) for problem in problems]
+    path = paths[0]
     here = [problem for problem, at in zip(problems, paths, strict=True) if at == path]  # one for each union member
-    text = problem_text(here, ((under,) if under else ()) + path, model)
     more = len({*paths} - {path})
     others = f" (and {more} more problem{'s' if more > 1 else ''})" if more else ""
-    return Problem(((under,) if under else ()) + path, text + others, is_missing=first["type"] == "missing")
+    return FormError(problem_text(here, path, model) + others, field=path_text(path) or None, where=where)
 
 
 def problem_text(problems: list[Any], path: Path, model: type[BaseModel]) -> str:
@@ -154,52 +135,33 @@ def _rule(message: str) -> str:
 
 
 def _unknown_key(name: str, loc: Path, model: type[BaseModel]) -> str:
-    held = _placed(loc, model)[1]
-    word: str = getattr(held, "key_name", "key")
-    free = " (free data goes under 'meta')" if "meta" in held.model_fields else ""
-    return f"unknown {word} {name}; known {word}s: {', '.join(held.model_fields)}{free}"
-
-
-def _placed(loc: Path, model: type[BaseModel]) -> tuple[Path, type[BaseModel]]:
-    """Where in the data a location is, without pydantic's names of a union's members, and the model around it."""
-    path: list[int | str] = []
-    kind: Any = model
     for part in loc:
-        kind = _bare(kind)
-        if isinstance(kind, type) and issubclass(kind, BaseModel):
-            model, field = kind, kind.model_fields.get(str(part))
-            kind = None if field is None else field.annotation
-        elif kind is JsonValue or get_origin(kind) in (Union, UnionType):
-            kind = _member(kind, str(part))
+        field = model.model_fields.get(str(part))
+        model = model if field is None else _model_in(field.annotation) or model
+    word: str = getattr(model, "key_name", "key")
+    free = " (free data goes under 'meta')" if "meta" in model.model_fields else ""
+    return f"unknown {word} {name}; known {word}s: {', '.join(model.model_fields)}{free}"
+
+
+def _model_in(kind: Any) -> type[BaseModel] | None:
+    if isinstance(kind, type) and issubclass(kind, BaseModel):
+        return kind
+    return next(filter(None, map(_model_in, get_args(kind))), None)
+
+
+def _place(problem: Any, data: Any) -> Path:
+    """Where in the data a problem is, without pydantic's names of a union's members; as pydantic has it from where a
+    validator has changed the data's form."""
+    path: list[int | str] = []
+    for part in problem["loc"]:
+        if isinstance(data, dict) and part in data:
+            data = data[part]
+        elif isinstance(part, int):
+            data = data[part] if isinstance(data, list | tuple) and part < len(data) else _CHANGED
+        elif data is not _CHANGED and (problem["type"] != "missing" or part != problem["loc"][-1]):
             continue
-        elif part == "[key]":
-            continue
-        else:
-            kind = next(iter(get_args(kind)[::-1]), None) if get_origin(kind) is dict else _first(kind)
         path.append(part)
-    return tuple(path), model
-
-
-def _bare(kind: Any) -> Any:
-    """An annotation without its metadata and without None."""
-    if get_origin(kind) is Annotated:
-        return _bare(_first(kind))
-    members = [member for member in get_args(kind) if member is not NoneType]
-    return _bare(members[0]) if get_origin(kind) in (Union, UnionType) and len(members) == 1 else kind
-
-
-def _member(kind: Any, name: str) -> Any:
-    """The member of a union that pydantic calls `list[str]` or by its class; None for one that holds nothing."""
-    if kind is JsonValue:
-        return {"dict": dict[str, JsonValue], "list": list[JsonValue]}.get(name)
-    members = map(_bare, get_args(kind))
-    return next(
-        (one for one in members if name.partition("[")[0] == getattr(get_origin(one) or one, "__name__", "")), None
-    )
-
-
-def _first(kind: Any) -> Any:
-    return next(iter(get_args(kind)), None)
+    return tuple(path)
 
 
 def path_text(path: Path) -> str:

@@ -63,7 +63,7 @@ class ScriptedChatModel(BaseChatModel):
         try:
             super().__init__(**fields)
         except ValidationError as error:
-            raise form_error(error, type(self)) from None
+            raise form_error(error, type(self), fields) from None
         if not callable(script):
             self._left.extend(script)
 

@@ -16,7 +16,7 @@ from eirene.core.errors import InputError
 from eirene.core.history import History
 from eirene.core.json import MAX_DEPTH, TooDeepError, parse_json
 from eirene.core.records import PASSAGES, SIDES, Perspective, parse_item
-from eirene.core.validation import first_problem
+from eirene.core.validation import form_error
 from eirene.text.unicode import Text
 
 MAX_CHOICES = 16
@@ -226,10 +226,10 @@ def parse_body(data: bytes, kind: type[B]) -> B:
     except InputError as error:
         raise ApiError(400, str(error), code="invalid_json") from None
     except ValidationError as error:
-        problem = first_problem(error, kind)
-        field = ".".join(map(str, problem.path))
-        code = "missing_field" if problem.is_missing else "invalid_value"
-        raise ApiError(400, problem.text, param=field or None, code=code) from None
+        fault = form_error(error, kind, value)
+        code = "missing_field" if error.errors()[0]["type"] == "missing" else "invalid_value"
+        param = (fault.field or "").replace("[", ".").replace("]", "")
+        raise ApiError(400, str(fault), param=param or None, code=code) from None
 
 
 _REF = "#/components/schemas/{model}"

@@ -90,7 +90,7 @@ class RefiningChatModel(BaseChatModel):
         try:
             super().__init__(**{"inner": inner, "settings": make_settings(settings, {}), **fields})
         except ValidationError as error:
-            raise form_error(error, type(self)) from None
+            raise form_error(error, type(self), fields) from None
 
     def model_post_init(self, context: Any, /) -> None:
         """Checks what pydantic does not; `InputError` for a backend that cannot be used comes here, not mid-chat."""

@@ -316,7 +316,7 @@ def read_judgement(reply: Reply) -> Judgement | Unscored:
     except InputError as error:
         return Unscored(unscored=str(error))
     except ValidationError as error:
-        said = form_error(error, Judgement)
+        said = form_error(error, Judgement, value)
         return Unscored(unscored=f"the judge's reply is not in the form asked for: {said}")
     for n, listed in enumerate(judgement.errors, start=1):
         if denies_fault(listed.reason):
