@@ -78,7 +78,7 @@ class Loop:
         self._review = review
         self.tracing = as_tracing(tracing)
         if checkpointer is None:
-            self.graph: Graph = _without_checkpoints(parts, self.settings)
+            self.graph: Graph = _without_checkpoints(parts)(self.settings)
         else:
             self.graph = compile_graph(parts, self.settings, checkpointer=self._saver, review=review)
 
@@ -341,13 +341,13 @@ class GuardedSaver(BaseCheckpointSaver[Any]):
             return call()
 
 
-@functools.lru_cache(maxsize=64)
-def _without_checkpoints(parts: Parts, settings: Settings) -> Graph:
+@functools.lru_cache(maxsize=1)  # graphs hold the parts' models: those of earlier parts may not fit beside these
+def _without_checkpoints(parts: Parts) -> Callable[[Settings], Graph]:
     """Compiling takes longer than a round of the graph itself, and callers make many loops of the same parts.
 
     No checkpoints, not even those of a graph in whose node this runs.
     """
-    return compile_graph(parts, settings, checkpointer=False)
+    return functools.lru_cache(maxsize=64)(functools.partial(compile_graph, parts, checkpointer=False))
 
 
 async def _is_async(checkpointer: BaseCheckpointSaver[Any]) -> bool:

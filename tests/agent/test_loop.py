@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import gc
+import weakref
 from typing import Any
 
 import pytest
@@ -255,3 +257,14 @@ def test_detectors_that_ask_a_model_are_asked_about_every_text_at_once() -> None
     record = run(parts=eirene.Parts("x", parts.feedback_model, parts.refiner, judges, checks=()), deadline_s=5.0)
     assert record.status == "accepted", record.why
     assert list(record.scores.final) == ["one", "two"]
+
+
+def test_models_of_earlier_runs_are_let_go() -> None:
+    """Compiled graphs are kept for the next run, and hold the models: a second large one would not fit beside them."""
+    parts = scripted_parts(samples=[SPOTLESS] * 20, rewrites=(), scores={ORIGINAL: BAD})
+    run(parts=parts)
+    held = weakref.ref(parts.refiner)
+    del parts
+    run(rewrites=["better"], scores={"better": GOOD})
+    gc.collect()
+    assert held() is None

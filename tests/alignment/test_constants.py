@@ -28,6 +28,7 @@ def test_a_constant_that_is_no_number_is_refused() -> None:
 SHIPPED = [
     ("eirene.alignment", "constants.json"), ("eirene.feedback_model.embedded", "critic.json"),
     ("eirene.gate", "passages.json"), ("eirene.verification", "unsaid.json"),
+    ("eirene.verification", "checkworthiness.json"),
 ]  # fmt: skip
 
 
