@@ -156,7 +156,7 @@ class Loop:
 
     def record(self, state: State) -> Record:
         """The record of a run that has ended; raises `InputError` for one that still waits for a review."""
-        return make_record(state, parts=self.parts, settings=self._with_seed(state["seed"]))
+        return make_record(state, parts=self.parts, settings=self.settings.model_copy(update={"seed": state["seed"]}))
 
     def failed(self, item: Item, error: Exception) -> Record:
         """The record of an item that could not be run at all, and why: status `failed`, the original answer."""
@@ -275,9 +275,6 @@ class Loop:
         if self.settings.mode == "human":
             critique_from_notes(item, split_sentences(item.answer), needed=not self._review)
         return item
-
-    def _with_seed(self, seed: int) -> Settings:
-        return self.settings if seed == self.settings.seed else self.settings.model_copy(update={"seed": seed})
 
 
 class GuardedSaver(BaseCheckpointSaver[Any]):

@@ -123,13 +123,6 @@ class OpenSpan:
             self._span.set_status(Status(StatusCode.ERROR, said))
             self._span.set_attribute("error.type", kind)
 
-    def left_by(self, error: BaseException) -> None:
-        """Notes what ended the work before its end."""
-        if isinstance(error, WorkCancelledError) or not isinstance(error, Exception):
-            self.set({"eirene.cancelled": True})
-        else:
-            self.failed(type(error).__name__, str(error))
-
 
 def as_tracing(given: Tracing | bool | None) -> Tracing | None:
     """What a caller gave as `tracing`: True asks for spans without content. Raises `InputError` for anything else."""
@@ -207,26 +200,25 @@ def _opened(
     context: Context | None = None,
 ) -> Iterator[OpenSpan]:
     """The span around the body; with a `context` it goes on a trace from elsewhere."""
-    from opentelemetry import context as contexts
     from opentelemetry import trace
 
     attributes = _whole({"openinference.span.kind": shown_as, **make()})
-    begun = here.tracer.start_span(
-        _named(name), context, trace.SpanKind[kind.upper()], attributes, record_exception=False
-    )
-    found = OpenSpan(begun, here.tracing)
-    inside = _here.set(_Here(here.tracing, here.tracer, found))
-    attached = contexts.attach(trace.set_span_in_context(begun))
-    try:
-        yield found
-    except BaseException as error:
-        if not isinstance(error, passing):
-            found.left_by(error)
-        raise
-    finally:
-        contexts.detach(attached)
-        _here.reset(inside)
-        begun.end()
+    with here.tracer.start_as_current_span(
+        _named(name), context, trace.SpanKind[kind.upper()], attributes,
+        record_exception=False, set_status_on_exception=False,
+    ) as begun:  # fmt: skip
+        found = OpenSpan(begun, here.tracing)
+        inside = _here.set(_Here(here.tracing, here.tracer, found))
+        try:
+            yield found
+        except BaseException as error:
+            if isinstance(error, WorkCancelledError) or not isinstance(error, Exception):
+                found.set({"eirene.cancelled": True})
+            elif not isinstance(error, passing):
+                found.failed(type(error).__name__, str(error))
+            raise
+        finally:
+            _here.reset(inside)
 
 
 def _parent(headers: Mapping[str, str] | None) -> Context | None:

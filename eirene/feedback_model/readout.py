@@ -35,11 +35,6 @@ FAULTED = 0.5
 """Probability of being Incomplete from which a sentence is."""
 
 
-def questions_for(request: FeedbackRequest) -> tuple[str, ...]:
-    """The prompts that each sentence is asked in."""
-    return ("readout_support", "readout_help") if request.item.context else ("readout_enough",)
-
-
 def verdict_messages(request: FeedbackRequest, question: str, prompts: PromptSet = SHIPPED) -> Iterator[list[Message]]:
     """The prompts that ask `question` (a prompt's name) of each sentence, in order; they begin alike."""
     material = material_of(request.item, request.sentences, request.evidence, prompts=prompts)
@@ -51,11 +46,6 @@ def verdict_messages(request: FeedbackRequest, question: str, prompts: PromptSet
 def chances_of(odds: Mapping[str, Sequence[float]]) -> tuple[float, ...]:
     """P(Incomplete) of each sentence, in (0, 1), from the log-odds of Yes to each question; the worst counts."""
     return tuple(1.0 - min(map(probability, own)) for own in zip(*odds.values(), strict=True))
-
-
-def worst_question(odds: Mapping[str, Sequence[float]], at: int) -> str:
-    """The question that the sentence at this index (from 0) does worst in."""
-    return min(odds, key=lambda name: odds[name][at])
 
 
 async def read_out(
@@ -74,7 +64,7 @@ async def read_out(
     what the question was. Raises `BackendError` when the model cannot be reached.
     """
     odds: dict[str, list[float]] = {}
-    for question in questions_for(request):
+    for question in ("readout_support", "readout_help") if request.item.context else ("readout_enough",):
         found = await choice.log_odds([*verdict_messages(request, question, prompts)], meter=meter)
         failed = next((one.unscored for one in found if isinstance(one, Unscored)), None)
         if failed is not None:
@@ -83,7 +73,8 @@ async def read_out(
     chances = chances_of(odds)
     faulted = [n for n, chance in enumerate(chances, start=1) if chance >= FAULTED]
     drawn = await _reasons(chat, request, faulted, meter, prompts) if faulted else {}
-    standing = {n: QUESTIONS[worst_question(odds, n - 1)] for n in faulted}
+    worst = {n: min((own[n - 1], name) for name, own in odds.items())[1] for n in faulted}
+    standing = {n: QUESTIONS[name] for n, name in worst.items()}
     return sample_of_chances(chances, {n: drawn.get(n) or standing[n] for n in faulted}, standing, says)
 
 

@@ -72,18 +72,13 @@ class Limiter:
         slot = Slot(0 if self._level is None else self._level.steps_down)
         try:
             yield slot
-            if self._level is not None:
-                _learn(self._level, slot, under_way=places.borrowed_tokens)
+            if self._level is not None and slot.fault is None:
+                self._level.went_well(under_way=places.borrowed_tokens)
+            elif self._level is not None and slot.fault is not None and is_overload(slot.fault):
+                self._level.refused(sent_at_step=slot.step)
         finally:
             places.total_tokens = self.now
             places.release_on_behalf_of(holder)
-
-
-def _learn(level: AdaptiveLevel, slot: Slot, *, under_way: int) -> None:
-    if slot.fault is None:
-        level.went_well(under_way=under_way)
-    elif is_overload(slot.fault):
-        level.refused(sent_at_step=slot.step)
 
 
 def is_overload(fault: Fault) -> bool:

@@ -110,21 +110,13 @@ class ScriptedChatModel(BaseChatModel):
         run_manager: CallbackManagerForLLMRun | None = None,
         **kwargs: Any,
     ) -> Iterator[ChatGenerationChunk]:
-        for chunk in self._chunks(messages, stop, kwargs):
-            if run_manager is not None:
-                run_manager.on_llm_new_token(str(chunk.message.text), chunk=chunk)
-            yield chunk
-
-    def _chunks(
-        self, messages: list[BaseMessage], stop: list[str] | None, kwargs: dict[str, Any]
-    ) -> Iterator[ChatGenerationChunk]:
         """The reply word by word; its usage and its tool calls come with the last word."""
         message = self._generate(messages, stop, **{**kwargs, "n": 1}).generations[0].message
         assert isinstance(message, AIMessage)
         words = str(message.text).split(" ")
         for at, word in enumerate(words):
             is_last = at == len(words) - 1
-            yield ChatGenerationChunk(
+            chunk = ChatGenerationChunk(
                 message=AIMessageChunk(
                     content=word if is_last else word + " ",
                     usage_metadata=message.usage_metadata if is_last else None,
@@ -132,6 +124,9 @@ class ScriptedChatModel(BaseChatModel):
                     tool_call_chunks=_call_chunks(message) if is_last else [],
                 )
             )
+            if run_manager is not None:
+                run_manager.on_llm_new_token(str(chunk.message.text), chunk=chunk)
+            yield chunk
 
     def _replies(self, messages: list[BaseMessage], kwargs: dict[str, Any]) -> list[AIMessage]:
         n = kwargs.get("n", self.n) or 1

@@ -177,7 +177,7 @@ class AnswerGroup:
 def groups_of(material: Material, recipe: AnswerRecipe, tally: Tally) -> Iterator[AnswerGroup]:
     """The groups of one topic; what could not be made is counted in `tally`."""
     for wording in recipe.wordings:
-        own = material if wording == "given" else _with_paraphrases(material)
+        own = replace(material, points=tuple(p for p in material.points if wording == "given" or p.paraphrases))
         shapes = shapes_of(own, most=recipe.most)
         if not shapes:
             tally[f"topic: too few arguments that can be said in wording {wording!r}"] += 1
@@ -218,11 +218,6 @@ def _group(
 
 def _one(choices: tuple[float, ...], rng: np.random.Generator) -> float:
     return choices[int(rng.integers(len(choices)))]
-
-
-def _with_paraphrases(material: Material) -> Material:
-    """The material with those arguments alone that have a paraphrase."""
-    return replace(material, points=tuple(point for point in material.points if point.paraphrases))
 
 
 def _letters(material: Material) -> Decapitalizer:

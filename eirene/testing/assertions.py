@@ -42,11 +42,12 @@ def assert_supported(
     __tracebackhide__ = True
     from eirene.core.errors import InputError
     from eirene.core.validation import described
+    from eirene.models.verifier.runtime import shipped_verifier
     from eirene.verification.verify import verify
 
     if threshold is not None and not 0.0 <= threshold <= 1.0:
         raise InputError(f"threshold must be in [0, 1], got {described(threshold)}", field="threshold")
-    found = verify(answer, context, perspectives=perspectives, verifier=_verifier())
+    found = verify(answer, context, perspectives=perspectives, verifier=shipped_verifier())
     if not found.checked:
         reasons = "; ".join(dict.fromkeys(claim.why or "" for claim in found.claims))
         raise AssertionError(f"no sentence could be checked: {reasons}")
@@ -106,12 +107,6 @@ def _default_loop() -> Loop:
     from eirene.agent.loop import Loop
 
     return Loop(resolve_backend("embedded"))
-
-
-def _verifier() -> Any:
-    from eirene.models.verifier.runtime import shipped_verifier
-
-    return shipped_verifier()
 
 
 def _unsupported(found: Verification) -> Iterator[str]:

@@ -100,7 +100,8 @@ def best_mend(sentence: str, before: ClaimReading, reader: ContextReader, others
     said = {frozenset(stems(other)) for other in others}
     made = _proposals(sentence, _given(sentence, before, reader))
     fresh = [p for p in made if frozenset(stems(p.applied(sentence))) not in said]
-    proposals = _to_read(fresh, [p for p in fresh if _may_stand(p, before) and _is_given(sentence, p, reader)])
+    possible = [p for p in fresh if _may_stand(p, before) and _is_given(sentence, p, reader)]
+    proposals = [p for p in fresh if p in possible or any(_is_rival(p, best) for best in possible)]
     if not proposals:
         return None
     check_cancelled()
@@ -137,11 +138,6 @@ def _raw(sentence: str, given: Sequence[str]) -> Iterator[Proposal]:
             yield from make(sentence, text)
     for text in given[GIVEN:]:
         yield from value_proposals(sentence, text)
-
-
-def _to_read(proposals: Sequence[Proposal], possible: Sequence[Proposal]) -> list[Proposal]:
-    """Those that may stand, and their rivals. The others change nothing."""
-    return [p for p in proposals if p in possible or any(_is_rival(p, best) for best in possible)]
 
 
 def _is_given(sentence: str, proposal: Proposal, reader: ContextReader) -> bool:

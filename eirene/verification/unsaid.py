@@ -63,17 +63,12 @@ def unsaid_sentences(
     """
     if not question.strip() or not answer.strip() or other_language(question) or other_language(answer):
         return ()
-    p = unsaid_chances(question, answer, reader)
+    p = _shipped()(unsaid_measures(question, answer, reader))
     read = {n for n, text in enumerate(reader.texts) if not other_language(text)}
     likely = [(float(p[k]), reader.pieces[int(k)]) for k in np.argsort(-p, kind="stable") if p[k] >= LEAST]
     named = [(chance, piece) for chance, piece in likely if piece not in used and piece.source in read]
     named = [(chance, piece) for chance, piece in named if piece.field is None and not piece.text.endswith("?")]
     return tuple(UnsaidSentence(evidence=piece.evidence(ids), probability=chance) for chance, piece in named[:MOST])
-
-
-def unsaid_chances(question: str, answer: str, reader: ContextReader) -> NDArray[np.float64]:
-    """The probability in (0, 1) that people would miss each piece of the texts in the answer, [pieces]."""
-    return _shipped()(unsaid_measures(question, answer, reader))
 
 
 @lru_cache(maxsize=1)

@@ -230,7 +230,7 @@ class WordMaps:
             tokens = self._attributions(encoded, meter)
             of_block = [_words(piece, case) for piece in block]
             in_prompt = [
-                _shifted(words, place[0] - piece.start)
+                [(start + place[0] - piece.start, end + place[0] - piece.start) for start, end in words]
                 for words, place, piece in zip(of_block, encoded.places, block, strict=True)
             ]
             row_tokens = tokens_of([span for spans in in_prompt for span in spans], encoded.prompt_offsets)
@@ -260,10 +260,6 @@ def _words(piece: Piece, case: Case) -> list[Span]:
     """The content words of a piece, with their offsets in the argument."""
     words = content_spans(case.given.arguments[piece.text])
     return [(start, end) for start, end in words if piece.start <= start < piece.end]
-
-
-def _shifted(spans: Sequence[Span], by: int) -> list[Span]:
-    return [(start + by, end + by) for start, end in spans]
 
 
 def content_spans(text: str) -> list[Span]:
