@@ -132,8 +132,8 @@ def _places(
 
 def _aligned(one: Sequence[str], other: Sequence[str], *, is_one: bool, is_pair: bool) -> _Places:
     found: _Places = []
-    keys = [["in" if is_pair and word in _OPENS else word for word in words] for words in (one, other)]
-    for tag, a, b, c, d in SequenceMatcher(None, *keys, autojunk=False).get_opcodes():
+    old_keys, new_keys = (["in" if is_pair and word in _OPENS else word for word in words] for words in (one, other))
+    for tag, a, b, c, d in SequenceMatcher(None, old_keys, new_keys, autojunk=False).get_opcodes():
         is_edge = is_pair and tag == "replace" and (a == c == 0 or (b, d) == (len(one), len(other)))
         stretch = min(b - a, d - c) if is_edge else max(b - a, d - c)  # what both have may stand before or behind
         if (stretch > _STRETCH and tag != "equal") or (tag in ("insert", "delete") and not is_one):
