@@ -97,7 +97,7 @@ class Terminals:
     """Which of standard output and standard error are terminals, noted now: a terminal that hung up cannot tell."""
 
     def __init__(self) -> None:
-        self._numbers = [number for number in (1, 2) if _is_terminal(number)]
+        self._numbers = [number for number in (1, 2) if os.isatty(number)]
 
     def lost(self, number: int) -> None:
         """If the signal is SIGHUP, redirects output to terminals to the null device."""
@@ -108,10 +108,3 @@ class Terminals:
             for output in self._numbers:
                 os.dup2(nowhere, output)
             os.close(nowhere)
-
-
-def _is_terminal(number: int) -> bool:
-    try:
-        return os.isatty(number)
-    except OSError:
-        return False

@@ -39,32 +39,30 @@ class CheckedModel(BaseModel):
                 raise FormError(
                     f"{kind.__name__} takes its fields by name ({named or 'name=value'}), got {described(values[0])}"
                 )
-            try:
+            with form_errors(kind, fields):
                 super().__init__(**fields)
-            except ValidationError as error:
-                raise form_error(error, kind, fields) from None
 
         # Pydantic then takes this for its own: it does not call it for nested models, and loses no speed.
         __init__.__pydantic_base_init__ = True
 
         def __setattr__(self, name: str, value: Any) -> None:
-            with _form_errors(type(self), {name: value}):
+            with form_errors(type(self), {name: value}):
                 super().__setattr__(name, value)
 
         def __delattr__(self, name: str) -> None:
-            with _form_errors(type(self), {name: None}):
+            with form_errors(type(self), {name: None}):
                 super().__delattr__(name)
 
     @classmethod
     def model_validate(cls, obj: Any, **options: Any) -> Self:
         """Pydantic's, but raises `FormError`."""
-        with _form_errors(cls, obj):
+        with form_errors(cls, obj):
             return super().model_validate(obj, **options)
 
     @classmethod
     def model_validate_json(cls, json_data: str | bytes | bytearray, **options: Any) -> Self:
         """Pydantic's, but raises `FormError`."""
-        with _form_errors(cls, _CHANGED):
+        with form_errors(cls, _CHANGED):
             return super().model_validate_json(json_data, **options)
 
 
@@ -89,7 +87,8 @@ def validated(model: type[M], data: object, *, where: str | None = None, under: 
 
 
 @contextmanager
-def _form_errors(model: type[BaseModel], data: object) -> Iterator[None]:
+def form_errors(model: type[BaseModel], data: object) -> Iterator[None]:
+    """Turns pydantic's error into a `FormError`."""
     try:
         yield
     except ValidationError as error:

@@ -73,8 +73,7 @@ async def read_out(
     chances = chances_of(odds)
     faulted = [n for n, chance in enumerate(chances, start=1) if chance >= FAULTED]
     drawn = await _reasons(chat, request, faulted, meter, prompts) if faulted else {}
-    worst = {n: min((own[n - 1], name) for name, own in odds.items())[1] for n in faulted}
-    standing = {n: QUESTIONS[name] for n, name in worst.items()}
+    standing = {n: QUESTIONS[min(odds.items(), key=lambda own: own[1][n - 1])[0]] for n in faulted}
     return sample_of_chances(chances, {n: drawn.get(n) or standing[n] for n in faulted}, standing, says)
 
 

@@ -15,11 +15,11 @@ from langchain_core.messages.tool import ToolCallChunk, tool_call_chunk
 from langchain_core.outputs import ChatGeneration, ChatGenerationChunk, ChatResult
 from langchain_core.runnables import Runnable
 from langchain_core.utils.function_calling import convert_to_openai_tool
-from pydantic import PrivateAttr, ValidationError
+from pydantic import PrivateAttr
 
 from eirene.core.errors import InputError, ScriptExhaustedError
 from eirene.core.validation import described as shown
-from eirene.core.validation import form_error
+from eirene.core.validation import form_errors
 
 Step = str | AIMessage | Exception
 Script = Sequence[Step] | Callable[[list[BaseMessage]], Step]
@@ -60,10 +60,8 @@ class ScriptedChatModel(BaseChatModel):
         fields: dict[str, Any] = {"script": script, **settings}
         if not callable(script) and (isinstance(script, str) or not isinstance(script, Sequence)):
             raise InputError(f"script must be a list of replies or a function, got {shown(script)}", field="script")
-        try:
+        with form_errors(type(self), fields):
             super().__init__(**fields)
-        except ValidationError as error:
-            raise form_error(error, type(self), fields) from None
         if not callable(script):
             self._left.extend(script)
 

@@ -105,7 +105,7 @@ def completion_body(
         "choices": [
             {
                 "index": i,
-                "message": _message(choice),
+                "message": {"role": "assistant", "content": choice.text, **choice.fields},
                 "finish_reason": choice.finish_reason,
                 "logprobs": choice.logprobs,
             }
@@ -113,10 +113,6 @@ def completion_body(
         ],
         "usage": token_counts(request, choices) if counts is None else counts,
     }
-
-
-def _message(choice: TextReply) -> dict[str, Any]:
-    return {"role": "assistant", "content": choice.text, **choice.fields}
 
 
 def stream_events(choice: TextReply, counts: Mapping[str, Any]) -> Iterator[str]:

@@ -12,7 +12,7 @@ from langchain_core.language_models import BaseChatModel, LangSmithParams, Langu
 from langchain_core.messages import AIMessage, AIMessageChunk, BaseMessage
 from langchain_core.outputs import ChatGeneration, ChatGenerationChunk, ChatResult, LLMResult
 from langchain_core.runnables import Runnable, RunnableBinding, RunnableConfig
-from pydantic import ConfigDict, Field, PrivateAttr, ValidationError
+from pydantic import ConfigDict, Field, PrivateAttr
 
 from eirene.agent.backends import resolve_backend
 from eirene.agent.loop import Loop
@@ -34,7 +34,7 @@ from eirene.agent.wrappers.conversation import (
 from eirene.core.errors import InputError
 from eirene.core.logs import get_logger
 from eirene.core.records import Item, Record
-from eirene.core.validation import described, form_error
+from eirene.core.validation import described, form_errors
 from eirene.models.chat import NOSTREAM, model_name
 
 logger = get_logger(__name__)
@@ -87,10 +87,8 @@ class RefiningChatModel(BaseChatModel):
         if not isinstance(inner, BaseChatModel):
             how = "langchain.chat_models.init_chat_model('provider:model') makes one"
             raise InputError(f"inner must be a LangChain chat model, got {described(inner)}; {how}", field="inner")
-        try:
+        with form_errors(type(self), fields):
             super().__init__(**{"inner": inner, "settings": make_settings(settings, {}), **fields})
-        except ValidationError as error:
-            raise form_error(error, type(self), fields) from None
 
     def model_post_init(self, context: Any, /) -> None:
         """Checks what pydantic does not; `InputError` for a backend that cannot be used comes here, not mid-chat."""

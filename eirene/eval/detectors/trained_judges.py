@@ -87,13 +87,14 @@ class TrainedJudge:
         places = [(e.start, e.end, e.weight) for e in errors if e.start is not None]
         sentences = split_sentences(case.answer) if len(places) == len(errors) else []
         inside = [[w for a, b, w in places if a < s.end and (b > s.start or a >= s.start)] for s in sentences]
+        reduction = {"reduction": math.fsum(e.weight for e in errors)} if self._row.kind == "chat errors" else {}
         return Scores(
             hallucination=_weighed([error.weight for error in errors]),
             coverage=NO_COVERAGE,
             sentences=tuple(
                 SentenceScore(n=s.n, hallucination=_weighed(w)) for s, w in zip(sentences, inside, strict=True)
             ),
-            raw={"errors": float(len(errors)), **_reduction(self._row, errors)},
+            raw={"errors": float(len(errors)), **reduction},
         )
 
     async def _risk(self, messages: tuple[Message, ...], meter: Meter) -> Score:
@@ -135,10 +136,6 @@ class _Error(NamedTuple):
 def _weighed(weights: Sequence[float]) -> float:
     total = math.fsum(weights)
     return 1.0 if total == math.inf else bounded(total, half=MAX_PENALTY)
-
-
-def _reduction(row: Protocol, errors: Sequence[_Error]) -> dict[str, float]:
-    return {"reduction": math.fsum(e.weight for e in errors)} if row.kind == "chat errors" else {}
 
 
 def _errors_tagged(reply: str, answer: str) -> list[_Error] | Unscored:

@@ -259,7 +259,7 @@ class _Given:
 
     def chance_of(self, wanted: _Amount) -> float | None:
         """`Carried.chance` for a value: of the given values alone, else of their sums and multiples, too."""
-        if any(_is_same(v, wanted) for v in self._whole):
+        if any(_alike(v, wanted) and abs(v.value - wanted.value) <= wanted.room + 1e-9 for v in self._whole):
             return min(1.0, 0.1 * len(self._whole))
         found = (self._chance(wanted, values) for values in (self._given, self._every))
         return next((chance for chance in found if chance is not None), None)
@@ -294,10 +294,6 @@ def _times_each(sentence: str, given: str) -> Iterator[float]:
 
 def _alike(a: _Amount, b: _Amount) -> bool:
     return a.unit == b.unit or (not {a.unit, b.unit} & POINTS and not (a.unit and b.unit))
-
-
-def _is_same(a: _Amount, b: _Amount) -> bool:
-    return _alike(a, b) and abs(a.value - b.value) <= b.room + 1e-9
 
 
 def _within(limit: float, bound: Bound, given: float, far: float) -> bool:
