@@ -150,12 +150,8 @@ def _marks_instead(text: str, start: int, end: int, known: _SeenCharacters) -> s
         return piece[0]
     if latin and _OVERLAYS.search(piece):
         return piece[0]
-    beside = _PIECE.match(text, end) or _is_marked_before(text, start)
+    beside = _PIECE.match(text, end) or (start > 1 and re.match(f"[{_MARKS}]", text[start - 1]))
     return piece[0] if latin and len(whole) > 1 and beside else piece
-
-
-def _is_marked_before(text: str, start: int) -> bool:
-    return start > 1 and re.match(f"[{_MARKS}]", text[start - 1]) is not None
 
 
 def _dressed_instead(text: str, start: int, end: int, known: _SeenCharacters) -> str:

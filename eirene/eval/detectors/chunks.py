@@ -109,7 +109,8 @@ def _halved(
     if fits(pieces):
         return [list(pieces)]
     if len(pieces) > 1:
-        at = _nearest_middle(list(accumulate(p.end - p.start for p in pieces)))
+        ends = list(accumulate(p.end - p.start for p in pieces))
+        at = min(range(1, len(ends)), key=lambda n: abs(2 * ends[n - 1] - ends[-1]))  # nearest to the middle
         halves = [pieces[:at], pieces[at:]]
     else:
         piece = pieces[0]
@@ -125,11 +126,6 @@ def _halved(
             return None
         chunks += found
     return chunks
-
-
-def _nearest_middle(ends: Sequence[int]) -> int:
-    """How many pieces the first half has, at least one and not all; `ends` are the pieces' lengths, summed up."""
-    return min(range(1, len(ends)), key=lambda n: abs(2 * ends[n - 1] - ends[-1]))
 
 
 def _place_to_cut(text: str) -> int | None:

@@ -16,7 +16,7 @@ from eirene.core.scores import ArgumentScore, Score, Scores, SentenceScore, Unsc
 from eirene.core.usage import Meter
 from eirene.core.verification import ClaimVerdict, ClaimWord, Verification
 from eirene.eval.base import GIVEN, Case, Detector, Need
-from eirene.eval.detectors.chainpoll import ChainPoll, Question
+from eirene.eval.detectors.chainpoll import ChainPoll
 from eirene.eval.detectors.chunks import together
 from eirene.eval.detectors.judge import Section, fenced, given_sections, is_given, question_sections
 from eirene.eval.registry import build_detector, detector
@@ -142,11 +142,9 @@ class TokenJudge:
             if self._choice.is_readable:
                 return told
         polled = [await self.polling.score(replace(case, answer=claim), meter=meter) for claim in claims]
+        n = self.polling.polls  # as if there had been one more poll with each vote: none is sure
         shares = (scores.hallucination for scores in polled)
-        return [
-            share if isinstance(share, Unscored) else -log_odds(_smoothed(share, self.polling.polls))
-            for share in shares
-        ]
+        return [s if isinstance(s, Unscored) else -log_odds((s * n + 1.0) / (n + 2.0)) for s in shares]
 
     async def _known(self, case: Case, meter: Meter) -> dict[int, float]:
         """The cheap detector's scores by sentence; empty where it has none, or where it is not there."""
@@ -167,14 +165,9 @@ class TokenJudge:
         return await first_alone(one, prompts)
 
 
-def question_of(case: Case) -> Question:
-    """Adherence where text was given, correctness where none was."""
-    return "adherence" if is_given(case) else "correctness"
-
-
 def claim_messages(case: Case, claim: str, prompts: PromptSet = SHIPPED) -> tuple[Message, ...]:
     """What the judge is asked about one claim of an answer: what was given comes first, which all claims share."""
-    question = question_of(case)
+    question = "adherence" if is_given(case) else "correctness"
     shown = given_sections(case) if question == "adherence" else question_sections(case.question, case.history, prompts)
     return _about(f"judge_{question}", shown, claim, prompts)
 
@@ -201,11 +194,6 @@ def _risk(why: str | None, odds: float | Unscored | None, cheap: float | None) -
     if isinstance(odds, float):
         return risk_by(odds, cheap)
     return cheap if cheap is not None else odds or Unscored(unscored=why or "")
-
-
-def _smoothed(share: float, polls: int) -> float:
-    """A share of polls as if there had been one more with each vote: no poll is sure."""
-    return (share * polls + 1.0) / (polls + 2.0)
 
 
 def _reread(claim: ClaimVerdict, odds: float | Unscored) -> ClaimVerdict:

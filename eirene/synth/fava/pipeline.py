@@ -199,11 +199,6 @@ def error_question(text: str, kind: HallucinationKind) -> WriterQuestion:
     return WriterQuestion(prompt.fill(values), mark)
 
 
-def prompts_digest() -> str:
-    """The digests of the three prompts."""
-    return "/".join(load_prompt(name).digest for name in (GENRE_PROMPT, REPLACED_PROMPT, ADDED_PROMPT))
-
-
 @dataclass(frozen=True, slots=True)
 class PassageOutcome:
     """What came of a plan: a row, or why there is none. `refused` counts the replies that could not be used, by cause.
@@ -222,9 +217,10 @@ class PassageOutcome:
 
 def signature_of(recipe: FavaRecipe, writes: ChatModel) -> str:
     """What a row hangs on beside its passage: kinds, numbers, genres, seed, model and prompts; 16 hex digits."""
+    prompts = "/".join(load_prompt(name).digest for name in (GENRE_PROMPT, REPLACED_PROMPT, ADDED_PROMPT))
     settings = [
         list(recipe.kinds), recipe.most, recipe.references, recipe.clean, recipe.seed, list(recipe.genres),
-        recipe.tries, writes.name, writer_version(writes), prompts_digest(),
+        recipe.tries, writes.name, writer_version(writes), prompts,
     ]  # fmt: skip
     return digest(settings)[:16]
 
