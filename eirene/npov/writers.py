@@ -177,11 +177,6 @@ def read_generated(reply: Reply) -> Draft:
     return Draft("", text)
 
 
-def _only_introduces(paragraph: str) -> bool:
-    """Whether a paragraph is one sentence in which nobody says anything."""
-    return len(split_sentences(paragraph)) == 1 and not opening_length(paragraph)
-
-
 def _parts(text: str) -> tuple[str, str]:
     opened = _INTRODUCTION.match(text)
     rest = text[opened.end() :] if opened else text
@@ -189,7 +184,8 @@ def _parts(text: str) -> tuple[str, str]:
     if named is not None and (opened or named.start() == 0):
         return rest[: named.start()], rest[named.end() :]
     first, *more = _PARAGRAPHS.split(rest, maxsplit=1)
-    if more and (opened or _only_introduces(first.strip())):
+    # A paragraph of one sentence in which nobody says anything only introduces.
+    if more and (opened or (len(split_sentences(first.strip())) == 1 and not opening_length(first.strip()))):
         return first, more[0]
     if opened:
         sentences = split_sentences(rest)

@@ -171,11 +171,6 @@ class Finds(Protocol):
     def find(self, query: str) -> list[Hit]: ...
 
 
-def query_of(item: Item) -> str:
-    """What is searched for: question and answer, as the paper's retriever takes both; a follow-up in its place."""
-    return f"{item.query}\n{item.answer}"
-
-
 def with_context(item: Item, retriever: Finds) -> Item:
     """The item with the passages found as `context`, and their ids in its meta: `FOUND_PASSAGES`, in the same order.
 
@@ -184,7 +179,8 @@ def with_context(item: Item, retriever: Finds) -> Item:
     """
     if item.context or item.perspectives:
         return item
-    found = [hit.passage for hit in retriever.find(query_of(item)) if hit.passage.shown.strip()]
+    query = f"{item.query}\n{item.answer}"  # as the paper's retriever takes both; a follow-up in its place
+    found = [hit.passage for hit in retriever.find(query) if hit.passage.shown.strip()]
     if not found:
         return item
     meta = {**item.meta, FOUND_PASSAGES: [p.id for p in found]}

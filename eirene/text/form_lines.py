@@ -170,16 +170,13 @@ def delimited_rows(text: str) -> Iterator[Span]:
         starts.append(starts[-1] + len(line))
     taken = 0
     for delimiter in "\t;,":
-        counts = [_delimiters(line, delimiter) for line in lines] if delimiter in text else []
+        bare = [_QUOTED.sub("", line.strip("\r\n ").lstrip()) for line in lines] if delimiter in text else []
+        counts = [line.count(delimiter) for line in bare]
         for count, group in groupby(range(len(counts)), key=counts.__getitem__):
             rows = list(group)
             if count and starts[rows[0]] >= taken and _is_table([lines[n] for n in rows], delimiter, count):
                 taken = starts[rows[-1] + 1]
                 yield starts[rows[0]], taken
-
-
-def _delimiters(line: str, delimiter: str) -> int:
-    return _QUOTED.sub("", line.strip("\r\n ").lstrip()).count(delimiter)
 
 
 def _is_table(rows: Sequence[str], delimiter: str, count: int) -> bool:

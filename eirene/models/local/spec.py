@@ -56,7 +56,8 @@ def parse_spec(spec: str, *, device: str | None = None, dtype: str | None = None
         raise InputError(
             f"backend {spec!r} names no model; write hf:FOLDER or hf:OWNER/NAME[+ADAPTER]", field="backend"
         )
-    if adapter is None and _holds_adapter_only(model):
+    files = (os.path.isfile(os.path.join(model, name)) for name in (ADAPTER_CONFIG, "config.json"))
+    if adapter is None and tuple(files) == (True, False):
         model, adapter = _base_of(model), model
     dtype = dtype or options.get("dtype")
     if dtype is not None and dtype not in DTYPES:
@@ -109,12 +110,6 @@ def _split_adapter(path: str) -> tuple[str, str | None]:
         if Path(path[:at]).is_dir():
             return path[:at], path[at + 1 :]
     return (path[: cuts[0]], path[cuts[0] + 1 :]) if cuts else (path, None)
-
-
-def _holds_adapter_only(folder: str) -> bool:
-    return os.path.isfile(os.path.join(folder, ADAPTER_CONFIG)) and not os.path.isfile(
-        os.path.join(folder, "config.json")
-    )
 
 
 def _base_of(adapter: str) -> str:
