@@ -22,6 +22,7 @@ from eirene.eval.datasets.base import Labelled
 from eirene.eval.metrics.bootstrap import (
     Array,
     Estimate,
+    Ints,
     Metric,
     Resamples,
     clusters_of,
@@ -121,8 +122,7 @@ def _correlations(values: Array, cases: Sequence[Labelled], resamples: Resamples
 
     def estimate(made: Callable[[], Metric]) -> Json:
         try:
-            metric = made()
-            return resamples.estimate(count, lambda weights: metric(weights[:, numbers]), n=len(values))[0].to_json()
+            return resamples.estimate(count, _by_cluster(made(), numbers), n=len(values))[0].to_json()
         except MissingExtraError as error:
             return Estimate(None, n=len(values), unscored=str(error)).to_json()
 
@@ -147,6 +147,10 @@ def kendall(x: Array, y: Array) -> Metric:
         return np.array([[kendalltau(x[rows], y[rows], method="asymptotic").statistic] for rows in drawn])
 
     return metric
+
+
+def _by_cluster(metric: Metric, numbers: Ints) -> Metric:
+    return lambda weights: metric(weights[:, numbers])
 
 
 def relative_to_best(areas: Mapping[str, float]) -> dict[str, float]:
