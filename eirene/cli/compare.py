@@ -123,7 +123,7 @@ def _write_blind(gathered: Gathered, items: Sequence[Item], folder: Path) -> Non
     """A page and its key. Raises `InputError` rather than write over what is no earlier page with its key."""
     from eirene.agent.experiments.blind import KEY, PAGE, blind_pairs, read_key
     from eirene.data.output import write_text
-    from eirene.views.comparison.blind import render_blind_page
+    from eirene.views.comparison.page import render_blind_page
 
     pairs = blind_pairs(gathered.rows, items)
     if not pairs:

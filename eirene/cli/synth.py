@@ -14,7 +14,7 @@ from eirene.cli.data_flags import CorpusEncoder
 from eirene.cli.flags import Group, Without, listed, with_groups
 from eirene.cli.model_flags import CallFlags
 from eirene.cli.progress import watch
-from eirene.cli.terminal import console, output, say
+from eirene.cli.terminal import output, say
 from eirene.core.errors import InputError
 
 if TYPE_CHECKING:
@@ -189,7 +189,7 @@ def _write(lines: Iterable[str], out: str, doing: str, *, force: bool) -> None:
 
 def _report(card: dict[str, Any], path: str | None, out: str, *, force: bool) -> None:
     from eirene.data.output import write_text
-    from eirene.views.detectors import render_controls
+    from eirene.views.detectors import control_lines
 
     if path is not None:
         write_text(path, json.dumps(card, ensure_ascii=False, allow_nan=False, indent=1) + "\n", force=force)
@@ -199,7 +199,6 @@ def _report(card: dict[str, Any], path: str | None, out: str, *, force: bool) ->
         say(f"left out: {count} x {cause}")
     if card["rows"]:
         say("what counting finds (ROC AUC, 0.5 is nothing; 95 % intervals over topics):")
-        for table in render_controls(card["controls"]):
-            console(stderr=True).print(table)
+        say("\n".join(control_lines(card["controls"])))
     else:
         say("nothing could be made; the causes are above")

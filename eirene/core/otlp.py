@@ -14,7 +14,6 @@ from contextlib import AbstractContextManager, nullcontext
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
-from eirene.core.errors import InputError
 from eirene.core.extras import require
 from eirene.core.logs import get_logger
 from eirene.core.tracing import Tracing, current_tracing
@@ -32,8 +31,8 @@ _LAST_S = 2.0
 class SpanExport:
     """What sends the spans of this process, by OpenTelemetry's own exporter.
 
-    Raises `MissingExtraError`, and `InputError` for variables that ask for another protocol or exporter. What else
-    OpenTelemetry cannot read has its default.
+    Raises `MissingExtraError`. The protocol is http/protobuf; what OpenTelemetry cannot read of the variables has its
+    default.
     """
 
     def __init__(self) -> None:
@@ -45,7 +44,6 @@ class SpanExport:
 
         for quiet in ("opentelemetry.exporter", "opentelemetry.util"):  # their lines show headers and addresses
             logging.getLogger(quiet).setLevel(logging.CRITICAL)
-        _check_protocol()
         self._is_broken = False
         named = os.environ.get("OTEL_SERVICE_NAME") or "service.name=" in os.environ.get("OTEL_RESOURCE_ATTRIBUTES", "")
         resource = Resource.create({} if named else {"service.name": "eirene"})
@@ -121,14 +119,3 @@ def _one_attempt(lost: Callable[[str], object]) -> requests.Session:
     session = OneAttempt()
     session.headers["Connection"] = "close"  # of one that is kept it would be learned too late
     return session
-
-
-def _check_protocol() -> None:
-    """Raises `InputError` for variables that ask for what this exporter is not."""
-    for name, only in (
-        ("OTEL_TRACES_EXPORTER", "otlp"),
-        ("OTEL_EXPORTER_OTLP_PROTOCOL", "http/protobuf"),
-        ("OTEL_EXPORTER_OTLP_TRACES_PROTOCOL", "http/protobuf"),
-    ):
-        if os.environ.get(name, "").strip() not in ("", only):
-            raise InputError(f"{name} must be {only} or not set", field="trace")

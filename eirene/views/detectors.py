@@ -5,9 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
-from rich.table import Table
-
-from eirene.views.tables import cell, figure, markdown_table, p_value, simple_table
+from eirene.views.tables import cell, figure, markdown_table, p_value
 
 Json = Mapping[str, Any]
 FIGURES = ("auc", "ap", "f1")
@@ -138,19 +136,11 @@ def _unscored(summary: Json) -> str:
     return "\n".join(["## Unscored", "", *lines]) if lines else ""
 
 
-def render_controls(controls: Sequence[dict[str, Any]]) -> Iterator[Table]:
-    """A line for each count, a column for each error, two in a table; `controls` as the card holds them."""
-    errors = list(dict.fromkeys(c["error"] for c in controls))
-    cells = {(c["error"], c["count"]): c for c in controls}
-    for start in range(0, len(errors), 2):
-        shown = errors[start : start + 2]  # as many as a terminal of 80 characters has room for
-        some = [next(c for c in controls if c["error"] == error) for error in shown]
-        heads = [f"{c['error'].replace('_', ' ')}\n{c['errors']:,} of {c['auc']['n']:,}" for c in some]
-        table = simple_table("counted", *heads, numbers_from=1)
-        for count in dict.fromkeys(c["count"] for c in controls):
-            areas = (cells[error, count]["auc"] for error in shown)
-            table.add_row(count, *(figure(area) if "value" in area else "-" for area in areas))
-        yield table
+def control_lines(controls: Sequence[Json]) -> Iterator[str]:
+    """What counting alone finds, a line for each count and error; `controls` as the card holds them."""
+    for c in controls:
+        area = figure(c["auc"]) if "value" in c["auc"] else "-"
+        yield f"  {c['count']}: {c['error'].replace('_', ' ')} {area}, {c['errors']:,} of {c['auc']['n']:,}"
 
 
 def fitted_on(found: Json) -> str:

@@ -14,7 +14,7 @@ from eirene.agent.experiments.blind import BlindPair, blind_figures, blind_pairs
 from eirene.agent.experiments.compare import CompareRow
 from eirene.core.records import Item, Mode
 from eirene.eval.datasets import read_labelled
-from eirene.views.comparison.blind import render_blind_page
+from eirene.views.comparison.page import render_blind_page
 from tests import axe
 from tests.agent.server.chromium import BROWSER, browser
 from tests.cli.run import Run, assert_error, write

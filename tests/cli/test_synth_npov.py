@@ -45,7 +45,7 @@ def test_the_controls_are_shown_and_what_was_left_out(run: Run, two: Path, tmp_p
     two.write_text(two.read_text("utf-8") + '{"question": "Is it?", "perspectives": []}\n', encoding="utf-8")
     err = run("synth", "npov", two, "--out", tmp_path / "o.jsonl", *FEW).err
     assert "left out: 1 x topic: no arguments\n" in err
-    assert all(name in err for name in ("arguments ", "sentences ", "clauses ", "words "))
+    assert all(name in err for name in ("arguments: ", "sentences: ", "clauses: ", "words: "))
     assert max(map(len, err.partition("what counting finds")[2].splitlines())) <= 80
 
 

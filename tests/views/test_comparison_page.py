@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from eirene.core.records import Item
-from eirene.views.comparison.blind import render_blind_page
+from eirene.views.comparison.page import render_blind_page
 from eirene.views.comparison.verdict import verdict
 from tests import axe
 from tests.agent.server.chromium import BROWSER, Browser, browser

@@ -1,18 +1,20 @@
-"""The page of a comparison: its verdict, the figures behind it, and every item's rewrites side by side."""
+"""The page of a comparison: its verdict, the figures behind it, and every item's rewrites side by side; and of a blind
+one: two answers, to be marked by keyboard."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import astuple, dataclass
 from typing import Any
 
 from eirene.core.records import Item, Record
+from eirene.core.signature import digest
 from eirene.views.comparison.tables import sections
 from eirene.views.comparison.verdict import cautions, measure_name, verdict
 from eirene.views.facts import cost
 from eirene.views.faults import STYLES
 from eirene.views.page import compact, page, script_safe
-from eirene.views.record import view_of
+from eirene.views.record import shown_conversation, view_of
 
 Json = Mapping[str, Any]
 
@@ -119,3 +121,19 @@ def _about(summary: Json) -> str:
     text = f"{items:,} item{'' if items == 1 else 's'}, {len(modes)} mode{'' if len(modes) == 1 else 's'}, "
     text += f"seed{'' if len(seeds) == 1 else 's'} {', '.join(map(str, seeds))}: {summary['rows']:,} rows."
     return text + " Errors lie between 0 and 1; brackets hold 95 % bootstrap intervals over items."
+
+
+def render_blind_page(pairs: Iterable[tuple[str, Item, str, str]]) -> str:
+    """The page of pairs: a name, the item, answers A and B. It holds nothing of what an answer came from."""
+    lines = []
+    for name, item, a, b in pairs:
+        before = shown_conversation(item.history)
+        lines.append([name, item.question, None if before is None else astuple(before), texts_by_group(item), a, b])
+    return page(
+        "comparison/blind.html.j2",
+        styles=("page.css", "comparison/page.css", "comparison/blind.css"),
+        scripts=("draw.js", "comparison/blind.js"),
+        n_pairs=len(lines),
+        number=digest([line[0] for line in lines])[:12],
+        pairs=script_safe("\n".join(map(compact, lines))),
+    )
