@@ -23,10 +23,7 @@ Table = Annotated[str | None, typer.Argument(metavar="TABLE", help="Which table,
 Data = Annotated[str | None, typer.Option(metavar="DIR", help="The folder with the published data sets.")]
 Model = Annotated[str, typer.Option(help="The model: embedded, provider:model, hf:... or gguf:...")]
 Judge = Annotated[str | None, typer.Option(help="The model that judges, where it is another one.")]
-BaseUrl = Annotated[
-    str | None,
-    typer.Option("--base-url", help="The address of the chat models' server, such as http://localhost:8080/v1."),
-]
+BaseUrl = Annotated[str | None, typer.Option("--base-url", help="The address of the chat models' server.")]
 Sample = Annotated[
     str | None, typer.Option(metavar="N[,SEED]", help="Sample so many rows of each data set (default: all).")
 ]

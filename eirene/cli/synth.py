@@ -199,6 +199,7 @@ def _report(card: dict[str, Any], path: str | None, out: str, *, force: bool) ->
         say(f"left out: {count} x {cause}")
     if card["rows"]:
         say("what counting finds (ROC AUC, 0.5 is nothing; 95 % intervals over topics):")
-        say("\n".join(control_lines(card["controls"])))
+        for line in control_lines(card["controls"]):
+            say(line)
     else:
         say("nothing could be made; the causes are above")
