@@ -43,6 +43,8 @@ GRACE_S = 60.0
 class AnswerScores(Printed, list[dict[str, Scores]]):
     """The scores of each row's answer, by detector; a list that prints as lines."""
 
+    width = 10_000
+
 
 class Comparison(Printed, dict[str, Any]):
     """The figures of a comparison, JSON values; `print` shows the verdict and the tables."""

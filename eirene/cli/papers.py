@@ -87,8 +87,7 @@ def papers(
 
 def shown_name(model: str) -> str:
     """The model's name without the folder that it lies in."""
-    folder = Path(parse_gguf(model).path).parent if model.startswith(PREFIX) else None
-    return model if folder is None else model.replace(f"{folder}/", "", 1)
+    return re.sub(r"(?i)^(gguf:)(?:[^?]*/)?|^(hf:)[/.~][^?]*/", r"\1\2", model)
 
 
 def folder_name(model: str) -> str:

@@ -152,9 +152,9 @@ def results_folder(out: str) -> Path:
 def resumable(folder: Path) -> Iterator[None]:
     """Around the making of rows: Ctrl-C ends the command with 130, and a key that is not accepted with 2.
 
-    Folders that are made meanwhile and stay empty are taken away again.
+    A folder that is made meanwhile and stays empty is taken away again; none that was there before.
     """
-    there = next(place for place in (folder, *folder.parents) if place.exists())
+    new = [place for place in (folder, *folder.parents) if not place.exists()]
     try:
         yield
     except KeyboardInterrupt:
@@ -164,9 +164,7 @@ def resumable(folder: Path) -> Iterator[None]:
         say(f"error: {error}")
         raise typer.Exit(2) from None
     finally:
-        for place in (*(Path(name) for name, _, _ in os.walk(folder, topdown=False)), *folder.parents):
-            if place == there:
-                break
+        for place in [*(Path(at) for at, _, _ in os.walk(folder, topdown=False)), *new[1:]] if new else []:
             with contextlib.suppress(OSError):  # it holds something
                 place.rmdir()
 

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import io
 from collections.abc import Callable
+from contextlib import suppress
 from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple
 
 if TYPE_CHECKING:
@@ -14,7 +15,6 @@ if TYPE_CHECKING:
 
 _FRAME_HEIGHT = 640
 _SHORT = 60
-_WIDTH = 100
 _MARKS = {"kept": " ", "reworded": "+", "added": "+", "moved": ">"}
 
 
@@ -47,16 +47,20 @@ class Printed(Shown):
     """A result that `print` shows as `show()` does, in plain text."""
 
     __slots__ = ()
+    width: ClassVar[int] = 100
 
     def __str__(self) -> str:
         from rich.console import Console
 
-        console = Console(file=io.StringIO(), width=_WIDTH, color_system=None)
+        console = Console(file=io.StringIO(), width=self.width, color_system=None)
         with console.capture() as found:
             console.print(self, markup=False, emoji=False, highlight=False)
         return "\n".join(line.rstrip() for line in found.get().strip("\n").split("\n"))
 
-    __repr__ = __str__
+    def __repr__(self) -> str:
+        with suppress(Exception):  # of one that a caller changed, or that is not whole
+            return str(self)
+        return super().__repr__()
 
 
 class Displayed(Shown):

@@ -42,8 +42,7 @@ class SpanExport:
         from opentelemetry.sdk.trace import TracerProvider
         from opentelemetry.sdk.trace.export import BatchSpanProcessor
 
-        for quiet in ("opentelemetry.exporter", "opentelemetry.util"):  # their lines show headers and addresses
-            logging.getLogger(quiet).setLevel(logging.CRITICAL)
+        logging.getLogger("opentelemetry").setLevel(logging.CRITICAL)  # its lines show headers and addresses
         self._is_broken = False
         named = os.environ.get("OTEL_SERVICE_NAME") or "service.name=" in os.environ.get("OTEL_RESOURCE_ATTRIBUTES", "")
         resource = Resource.create({} if named else {"service.name": "eirene"})

@@ -332,7 +332,7 @@ class Dataset:
             if id_number(item.id) not in doubtful:
                 continue
             if item.id in places:
-                named = isinstance(data, dict) and "id" in data
+                named = "id" in data if isinstance(data, dict) else not item.id.startswith("item-")
                 what = f"the id {item.id!r} is taken by" if named else "has no 'id' and the same content as"
                 raise InputError(f"{what} {places[item.id]}; give every row its own id", field="id", where=row.where)
             places[item.id] = row.where

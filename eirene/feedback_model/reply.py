@@ -45,10 +45,14 @@ _REASON = re.compile(
 _NO_REASON = re.compile(
     r"<.*>|\[.*\]|\W*+(?>none|n/?a|null|nothing|no|(?:your |no )?reasons?(?: here)?|unknown|)\W*+", re.I
 )
+_BACK = (
+    r"correction|wait|on second thoughts?|revised|not my (?:verdict|evaluation|judge?ment)"
+    r"|(?:ignore|disregard) (?:the|all|any|this)"
+)
+_TAKEN_BACK = re.compile(rf"\b(?:{_BACK})\b", re.IGNORECASE)
 _DOUBT = re.compile(
-    r"\b(?:examples?|e\.g\.|template|would (?:look|read)|prompt injection|(?:ignore|disregard) (?:the|all|any|this)"
+    rf"\b(?:{_BACK}|examples?|e\.g\.|template|would (?:look|read)|prompt injection|corrected"
     r"|(?:tells?|told|asks|instruct(?:s|ed)|wants?|ordered|tries) (?:me|us|it)\b|was told to|says to|demands"
-    r"|correction|corrected|wait|on second thoughts?|revised|not my (?:verdict|evaluation|judge?ment)"
     r"|i (?:can(?:not|['’]t)|will not|won['’]t|decline|refuse|am (?:unable|not able))\b(?!.{1,80}\bbut\b))|<!--",
     re.IGNORECASE,
 )
@@ -194,9 +198,9 @@ def _is_in_doubt(line: str, *, is_below: bool) -> bool:
 
 
 def _check_beside(above: str, below: str) -> None:
-    """What stands around the JSON is judged as what stands beside verdicts in lines."""
-    lines = [(line, text is below) for text in (above, below) for line in text.split("\n")]
-    if any(_is_in_doubt(line, is_below=is_below) for line, is_below in lines):
+    """What stands around the JSON must not take it back; further verdicts below would be other ones."""
+    held = any(_HELD_TAG.search(line) or line.lstrip().startswith(("{", "[{")) for line in below.split("\n"))
+    if held or _TAKEN_BACK.search(above) or _TAKEN_BACK.search(below):
         raise UnreadableError(_IN_DOUBT)
 
 

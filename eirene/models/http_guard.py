@@ -205,5 +205,6 @@ class _Body:
 
     def hand_over(self) -> None:
         """Leaves the body, without the call's keys, where the client looks for one that has been read."""
-        self._call.body = bytearray(without_keys(self._call.body, self._call.secrets))
+        asked = self._response.request
+        self._call.body = bytearray(without_keys(self._call.body, str(asked.url), asked.headers.multi_items()))
         self._response._content = bytes(self._call.body)

@@ -38,6 +38,7 @@ _OPEN_HEADERS = re.compile(
     r"openai-(?:beta|organization|project)|transfer-encoding|user-agent|x-stainless-.*)",
     re.IGNORECASE,
 )
+_KEY_HEADERS = re.compile(r"(?i)authorization|key|token|secret")  # others may name what a reply may name
 _OPEN_PARAMETERS = frozenset({"api-version", "model", "version"})
 _SECRET_VARIABLE = re.compile(r"\w*(?:API_KEY|TOKEN|SECRET|SECRET_ACCESS_KEY|PASSWORD)")
 
@@ -106,12 +107,12 @@ def secrets_of(model: object) -> set[str]:
     return {secret for secret in found if _is_secret(secret)}
 
 
-def without_keys(body: bytes | bytearray, secrets: Iterable[str]) -> bytes | bytearray:
-    """The body of a reply with `[redacted]` for each whole key of the call, as it is and as JSON writes it."""
-    for secret in secrets:
-        if len(secret) >= _LEAST_IN_REPLY:
-            for written in (secret, json.dumps(secret)[1:-1], secret.replace("/", r"\/")):
-                body = body.replace(written.encode("utf-8", "replace"), HIDDEN.encode())
+def without_keys(body: bytes | bytearray, url: str, headers: Iterable[tuple[str, str]]) -> bytes | bytearray:
+    """The body of a reply with `[redacted]` for each whole key of its request, as it is and as JSON writes it."""
+    keys = secrets_sent(url, ((name, value) for name, value in headers if _KEY_HEADERS.search(name)))
+    for key in sorted((key for key in keys if len(key) >= _LEAST_IN_REPLY), key=len, reverse=True):
+        for written in (key, json.dumps(key)[1:-1], key.replace("/", r"\/")):
+            body = body.replace(written.encode("utf-8", "replace"), HIDDEN.encode())
     return body
 
 

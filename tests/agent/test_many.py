@@ -9,6 +9,8 @@ from typing import Any
 import pytest
 
 import eirene
+from eirene.agent.many import Comparison
+from eirene.core.errors import InputError
 from tests.rows import each
 
 ROWS: list[dict[str, Any]] = [
@@ -79,3 +81,9 @@ def test_answers_are_checked_against_a_baseline(tmp_path: Path) -> None:
 def test_data_that_is_none_is_refused_in_one_line(data: Any, message: str) -> None:
     with pytest.raises(eirene.InputError, match=message):
         eirene.score(data)
+
+
+def test_rows_of_one_id_and_results_that_are_not_whole_are_told_as_they_are() -> None:
+    with pytest.raises(InputError, match="the id 'year' is taken by"):
+        eirene.check([ROWS[0], {**ROWS[0], "answer": "It was opened in 1890."}])
+    assert repr(Comparison({})) == "{}"

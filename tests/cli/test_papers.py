@@ -10,6 +10,7 @@ from typing import Any
 import pytest
 
 from eirene.agent.experiments.papers import look, papers
+from eirene.cli.terminal import resumable
 from eirene.testing.loopback import LoopbackServer
 from eirene.testing.script import ScriptedReply, ScriptedRequest
 from tests.cli.run import Run, assert_error, write
@@ -218,3 +219,13 @@ def test_another_sets_rows_and_damaged_files_are_refused(
     assert_error(run("papers", table, "--model", "openai:m", "--data", folder, "--out", out), said)
     assert [f for f in out.rglob("*") if f.is_dir() and not any(f.iterdir())] == []
     assert out.exists() is bad[0].startswith("out")
+
+
+def test_of_empty_folders_only_new_ones_are_taken_away(tmp_path: Path) -> None:
+    mine = tmp_path / "there" / "mine"
+    mine.mkdir(parents=True)
+    with resumable(tmp_path / "there"):
+        pass
+    with resumable(tmp_path / "new" / "run"):
+        (tmp_path / "new" / "run" / "block").mkdir(parents=True)
+    assert mine.is_dir() and not (tmp_path / "new").exists()

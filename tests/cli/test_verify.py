@@ -212,3 +212,8 @@ def test_the_example_shows_each_kind_of_verdict(run: Run) -> None:
     verdicts = ["supported", "supported", "unclear", "unsupported", "not checked"]
     assert [claim.verdict for claim in found.claims] == verdicts
     assert [quotation.verdict for quotation in found.quotations] == ["exact", "altered", "not found"]
+
+
+def test_an_answer_in_a_language_that_is_not_read_fails_on_unread(run: Run) -> None:
+    said = ("--answer", "Das Museum öffnet um neun Uhr. Der Eintritt ist frei.", "--context", "It opens at ten.")
+    assert [run("verify", *said, "--fail-on", word).code for word in ("unread", "unscored")] == [3, 3]

@@ -133,3 +133,15 @@ def test_no_reason_of_a_tuned_critic_holds_a_second_tag(subtests: pytest.Subtest
             matcher = llguidance.LLMatcher(llguidance.LLTokenizer("byte"), lines_grammar(2))
             taken = matcher.try_consume_tokens(list(reply.encode()))
             assert (taken == len(reply.encode()) and matcher.is_accepting()) is fits
+
+
+def test_words_around_the_json_take_it_back_only_where_they_say_so() -> None:
+    held = json.dumps({"1": "Complete", "2": "Complete", "3": "Incomplete: Who lit it is missing"})
+    for around, is_read in (
+        ("{} Let me know if you need an example, e.g. of a lamp.", True),
+        ("Here is the template filled in: {}", True),
+        ("{} Wait, that is wrong.", False),
+        ("That is not my verdict: {}", False),
+    ):
+        sample = COMPLETENESS.read(around.replace("{}", held), request(), "stop")
+        assert (sample.invalid is None) is is_read, around

@@ -162,3 +162,12 @@ async def test_of_an_answer_the_whole_key_is_hidden_and_the_like_of_one_is_not()
             chat = ChatModel(openai(server.base_url, api_key=key), retry=QUICK)
             (reply,) = await chat.send(ASK, sampling=Sampling(), seeds=[1], meter=Meter())
         assert reply.text == text.replace(KEY, "[redacted]")
+
+
+async def test_of_an_answer_what_another_header_names_stays() -> None:
+    """An application says who it is in a header, and its model may speak of it."""
+    site = "https://example.org/my-long-application"
+    with LoopbackServer(f"Read more at {site}.") as server:
+        model = openai(server.base_url, api_key=KEY, default_headers={"HTTP-Referer": site})
+        (reply,) = await ChatModel(model, retry=QUICK).send(ASK, sampling=Sampling(), seeds=[1], meter=Meter())
+    assert site in reply.text

@@ -110,9 +110,10 @@ class FailRule:
 
     def broken(self, found: Verification | Unscored) -> tuple[str, ...]:
         """What of the rule a verification breaks, in words; empty where it passes."""
-        if isinstance(found, Unscored) or not found.checked:
+        if isinstance(found, Unscored):
             return ("unscored",) if "unscored" in self.words else ()
-        there = {claim.verdict for claim in found.claims} | ({"unread"} if found.unread else set())
+        others = (("unread", found.unread), ("unscored", not found.checked))
+        there = {claim.verdict for claim in found.claims} | {word for word, is_so in others if is_so}
         told = [word for word in FAIL_WORDS if word in self.words & there]
         if self.threshold is not None and found.risk is not None and found.risk > self.threshold:
             told.append(f"risk {found.risk:.2f} > {self.threshold:g}")
