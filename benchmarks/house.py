@@ -27,7 +27,7 @@ LIMITS = {
     "lines": 67_099,
     "modules": 386,
     "flags of all commands": 501,
-    "lines of benchmarks": 7_618,
+    "lines of benchmarks": 7_620,
     "test cases": 3_364,
     "processes that tests start": 123,
 }

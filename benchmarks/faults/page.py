@@ -24,7 +24,9 @@ not sound says the opposite of what is true, so that to read one as a verdict sh
 - hung: not there when its time was over;
 - leaked: the API key in an output or a log, a prompt's fence in an answer or a log, threads or handles left behind.
 
-The tests in `tests/docs/test_faults_benchmark.py` plant one of each, and the matrix finds it.
+The tests in `tests/docs/test_faults_benchmark.py` plant one of each, and the matrix finds it. Among the statuses,
+`draft: ...` is an error of the caller's own model, which the chat model and the middleware pass on as it came; "a model
+file that is ..." was refused with an error that says so.
 """
 
 
@@ -54,7 +56,7 @@ def write(
     text = [
         _HEAD.format(when=when),
         "## Items", _table(heads, rows),
-        "## Faults", _table(["what failed", "times"], [[name, f"{n:,}"] for name, n in faults.most_common()]),
+        "## Faults", _table(["what failed", "times"], [[name, f"{n:,}"] for name, n in faults.most_common() if n]),
         "## What came out", _table(["status", "rows"], [[name, f"{n:,}"] for name, n in statuses.most_common()]),
     ]  # fmt: skip
     page.write_text("\n\n".join(part.rstrip("\n") for part in text) + "\n", "utf-8")
