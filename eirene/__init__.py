@@ -134,9 +134,8 @@ _VIEWS = {
 
 
 def _drawn(value: Any) -> Any:
-    module, _, name = next(_VIEWS[kind.__name__] for kind in type(value).__mro__ if kind.__name__ in _VIEWS).partition(
-        ":"
-    )
+    drawer = next(_VIEWS[kind.__name__] for kind in type(value).__mro__ if kind.__name__ in _VIEWS)
+    module, name = drawer.split(":")
     return getattr(importlib.import_module(f"eirene.views.{module}"), name)(value)
 
 

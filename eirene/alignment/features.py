@@ -102,7 +102,8 @@ def measure(
     words = overlap(arguments, texts, weights)
     turned = otherwise(arguments, texts, encoder)
     closeness = np.where(turned, np.float32(0.0), cosine + blend.words * words.f1)
-    mutual = mutual_alignment(closeness, _copies(given), blend.temperature)
+    copies = (given @ given.T > _COPY) | np.eye(len(given), dtype=np.bool_)  # a blank one's vector is zero
+    mutual = mutual_alignment(closeness, copies, blend.temperature)
     if evidence is None:
         support = np.where(turned, 0.0, cosine + blend.words * words.precision).max(axis=0, initial=0.0)
     else:
@@ -116,11 +117,6 @@ def measure(
         support=support,
         prototype=(spoken @ encoder.encode(PROTOTYPES).T).max(axis=1, initial=0.0),
     )
-
-
-def _copies(given: Table) -> NDArray[np.bool_]:
-    """Which arguments are one, [A, A]; each is its own copy, also one whose vector is zero because it is blank."""
-    return np.asarray((given @ given.T > _COPY) | np.eye(len(given), dtype=np.bool_))
 
 
 def mutual_alignment(closeness: Table, copies: NDArray[np.bool_], temperature: float) -> Table:

@@ -42,6 +42,8 @@ _EMBEDDED = (
     "The embedded refiner follows a reason that names a given argument (it is added), or that says: remove this (the "
     "sentence goes). For reasons in free words take --backend provider:model."
 )
+_EDITORS = ("sensible-editor", "vim", "nano", "vi", "notepad")
+"""What is looked for where neither VISUAL nor EDITOR is set."""
 
 
 class LeftError(Exception):
@@ -123,7 +125,7 @@ async def _finish(run: ReviewedRun, item: Item, parts: Parts, *, place: str) -> 
 
 
 def check_terminal() -> None:
-    """Raises `InputError` unless a person can be asked: a terminal for input and error, and the editor named."""
+    """Raises `InputError` unless a person can be asked: a terminal for standard input and error, and an editor."""
     for name, stream in (("input", sys.stdin), ("error", sys.stderr)):
         if stream is None or not stream.isatty():
             raise InputError(
@@ -134,13 +136,18 @@ def check_terminal() -> None:
     _editor()
 
 
-def _editor() -> str | None:
-    """The command of VISUAL or EDITOR; None leaves the choice to click. Raises `InputError` where it is not found."""
+def _editor() -> str:
+    """The command of VISUAL or EDITOR, else an editor that is there; raises `InputError` where there is none."""
     named = os.environ.get("VISUAL", "").strip() or os.environ.get("EDITOR", "").strip()
     with contextlib.suppress(ValueError):  # an odd quotation mark
-        if not named or shutil.which(shlex.split(named)[0]) is not None:
-            return named or None
-    raise InputError(f"the editor {named!r} of VISUAL or EDITOR is not found; name another", field="interactive")
+        if named and shutil.which(shlex.split(named)[0]) is not None:
+            return named
+    if named:
+        raise InputError(f"the editor {named!r} of VISUAL or EDITOR is not found; name another", field="interactive")
+    found = next((name for name in _EDITORS if shutil.which(name)), None)
+    if found is None:
+        raise InputError("--interactive needs an editor: set EDITOR, such as EDITOR=nano", field="interactive")
+    return found
 
 
 def ask(question: dict[str, Any], item: Item, *, hint: str = "") -> Review:

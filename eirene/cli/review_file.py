@@ -15,7 +15,7 @@ from typing import Any, NamedTuple
 from eirene.core.critique import Critique, FeedbackNote, Review, TaggedSentence
 from eirene.core.errors import InputError
 from eirene.core.records import WITHOUT_FAULT, Item
-from eirene.views.facts import visible
+from eirene.views.facts import visible_line
 from eirene.views.faults import verdict_of
 
 _WIDTH = 100
@@ -42,7 +42,7 @@ def write_review(critique: Critique, item: Item, *, asked: Mapping[str, Any] | N
         blocks.append(_comments(*_about(asked, critique, item), hint))
     for sentence in critique.sentences:
         found = "" if asked is None else _found(sentence, asked)
-        said = _comments(f'"{_line(sentence.text)}"{found}')
+        said = _comments(f'"{visible_line(sentence.text)}"{found}')
         blocks.append(f"{said}\n{_entry(sentence)}")
     given = [f"{side.name}: {argument}" for side in item.perspectives or () for argument in side.arguments]
     given += list(item.context or ())
@@ -60,7 +60,7 @@ def read_review(text: str, critique: Critique) -> Review:
     entries = _entries(text, len(critique.sentences))
     replace, add, drop = [], [], []
     for sentence in critique.sentences:
-        n, entry, before = sentence.n, entries[sentence.n], _line(sentence.reason or "")
+        n, entry, before = sentence.n, entries[sentence.n], visible_line(sentence.reason or "")
         reason = " ".join(" ".join(entry.reason).split())
         was_complete = sentence.tag == "Complete"
         if entry.is_complete:
@@ -176,19 +176,14 @@ def _lines(text: str) -> Iterator[tuple[int, str]]:
 def _entry(sentence: TaggedSentence) -> str:
     if sentence.tag == "Complete":
         return f"{sentence.n} Complete"
-    return _wrapped(f"{sentence.n} Incomplete: {_line(sentence.reason or '')}", after="    ")
+    return _wrapped(f"{sentence.n} Incomplete: {visible_line(sentence.reason or '')}", after="    ")
 
 
 def _comments(*texts: str) -> str:
-    return "\n".join(_wrapped(_line(text), before="# ", after="#   ") for text in texts if text)
+    return "\n".join(_wrapped(visible_line(text), before="# ", after="#   ") for text in texts if text)
 
 
 def _wrapped(text: str, *, before: str = "", after: str) -> str:
     return textwrap.fill(
         text, _WIDTH, initial_indent=before, subsequent_indent=after, break_long_words=False, break_on_hyphens=False
     )  # fmt: skip
-
-
-def _line(text: str) -> str:
-    """A text on one line, without what would act on a terminal."""
-    return " ".join(visible(text).split())

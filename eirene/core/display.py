@@ -58,7 +58,7 @@ class Printed(Shown):
         return "\n".join(line.rstrip() for line in found.get().strip("\n").split("\n"))
 
     def __repr__(self) -> str:
-        with suppress(Exception):  # of one that a caller changed, or that is not whole
+        with suppress(AttributeError, LookupError, TypeError, ValueError):  # of one that a caller changed
             return str(self)
         return super().__repr__()
 

@@ -21,7 +21,7 @@ _BROUGHT = {
     "gguf": "xllamacpp",
     "sqlite": "aiosqlite langgraph.checkpoint.sqlite",
     "postgres": "langgraph.checkpoint.postgres psycopg",
-    "calibrate": "sklearn scipy",
+    "calibrate": "sklearn krippendorff scipy",
     "ray": "ray",
     "server": "fastapi starlette uvicorn h11 prometheus_client",
     "otel": "opentelemetry.trace opentelemetry.sdk opentelemetry.exporter.otlp.proto.http",

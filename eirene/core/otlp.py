@@ -8,12 +8,15 @@ from __future__ import annotations
 
 import logging
 import os
+import re
 import threading
 from collections.abc import Callable
 from contextlib import AbstractContextManager, nullcontext
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
+from urllib.parse import urlsplit
 
+from eirene.core.errors import InputError
 from eirene.core.extras import require
 from eirene.core.logs import get_logger
 from eirene.core.tracing import Tracing, current_tracing
@@ -31,8 +34,8 @@ _LAST_S = 2.0
 class SpanExport:
     """What sends the spans of this process, by OpenTelemetry's own exporter.
 
-    Raises `MissingExtraError`. The protocol is http/protobuf; what OpenTelemetry cannot read of the variables has its
-    default.
+    Raises `MissingExtraError`, and `InputError` for variables that ask for another protocol or exporter, or that cannot
+    be read.
     """
 
     def __init__(self) -> None:
@@ -43,6 +46,7 @@ class SpanExport:
         from opentelemetry.sdk.trace.export import BatchSpanProcessor
 
         logging.getLogger("opentelemetry").setLevel(logging.CRITICAL)  # its lines show headers and addresses
+        _check_variables()
         self._is_broken = False
         named = os.environ.get("OTEL_SERVICE_NAME") or "service.name=" in os.environ.get("OTEL_RESOURCE_ATTRIBUTES", "")
         resource = Resource.create({} if named else {"service.name": "eirene"})
@@ -69,8 +73,8 @@ class SpanExport:
     def _lost(self, why: str) -> None:
         if not self._is_broken:  # said once
             self._is_broken = True
-            said = "spans are lost: the address of OTEL_EXPORTER_OTLP_ENDPOINT does not take them %s; the run goes on"
-            logger.warning(said, why)  # not the address: it may hold a key
+            said = "spans are lost: %s does not take them %s; the run goes on without them"
+            logger.warning(said, _address(), why)
 
 
 class WorkerSpans:
@@ -118,3 +122,39 @@ def _one_attempt(lost: Callable[[str], object]) -> requests.Session:
     session = OneAttempt()
     session.headers["Connection"] = "close"  # of one that is kept it would be learned too late
     return session
+
+
+def _address() -> str:
+    """Where spans go, without what an address may hold of keys."""
+    parts = urlsplit(_variable("ENDPOINT")[1] or "http://localhost:4318")
+    path = parts.path if _variable("ENDPOINT")[0].endswith("TRACES_ENDPOINT") else parts.path.rstrip("/") + "/v1/traces"
+    return f"{parts.scheme}://{parts.netloc.rpartition('@')[2]}{path}"
+
+
+def _variable(name: str) -> tuple[str, str]:
+    """The name and the value of the variable that counts, of the two for a setting."""
+    own, usual = f"OTEL_EXPORTER_OTLP_TRACES_{name}", f"OTEL_EXPORTER_OTLP_{name}"
+    found = own if os.environ.get(own) else usual
+    return found, os.environ.get(found, "").strip()
+
+
+def _check_variables() -> None:
+    """Raises `InputError` for a variable that cannot be read, and does not show one that may hold a key."""
+    if os.environ.get("OTEL_TRACES_EXPORTER", "").strip() not in ("", "otlp"):
+        raise InputError("OTEL_TRACES_EXPORTER must be otlp or not set", field="trace")
+    for setting, (wanted, form) in _WANTED.items():
+        name, value = _variable(setting)
+        if value and not re.fullmatch(form, value):
+            got = "" if setting == "ENDPOINT" else f", got {value!r}"
+            raise InputError(f"{name} must be {wanted} or not set{got}", field="trace")
+
+
+_WANTED = {
+    "PROTOCOL": ("http/protobuf", "http/protobuf"),
+    "COMPRESSION": ("gzip, deflate, none", "gzip|deflate|none"),
+    "TIMEOUT": ("a number of seconds above 0", r"(?=.*[1-9])\d+(\.\d+)?"),
+    "ENDPOINT": (
+        "an address such as http://HOST:4318",
+        r"https?://(?:[^\s/@]+@)?(?:\[[0-9a-f:.]+\]|[^\s/?#:@\[\]]+)(:\d+)?(/\S*)?",
+    ),
+}

@@ -135,7 +135,7 @@ class Journal:
 
         Raises `OSError` (a full disk, a folder that is gone) with the file as it was before.
         """
-        texts = (line if isinstance(line, bytes) else _text(line) for line in lines)
+        texts = (line if isinstance(line, bytes) else _ENCODER.encode(line).encode() for line in lines)
         data = b"".join(sealed(text) + b"\n" for text in texts)
         with self._mutex:
             if self._handle < 0:
@@ -200,7 +200,7 @@ class Journal:
             for part in parts:
                 _write_all(handle, part)
             os.fsync(handle)
-            _lock(handle, self.path)  # before it has the name: nobody can come in between
+            lock(handle, self.path)  # before it has the name: nobody can come in between
             os.chmod(name, os.fstat(self._handle).st_mode)
             os.replace(name, target)
         except BaseException as error:
@@ -247,16 +247,12 @@ def is_held(path: Path) -> bool:
     except OSError:
         return False
     try:
-        _lock(handle, path)
+        lock(handle, path)
     except InputError:
         return True
     finally:
         os.close(handle)
     return False
-
-
-def _text(line: Mapping[str, Any]) -> bytes:
-    return json.dumps(line, ensure_ascii=False, allow_nan=False).encode()
 
 
 def _open_locked(path: Path) -> tuple[int, bool]:
@@ -267,7 +263,7 @@ def _open_locked(path: Path) -> tuple[int, bool]:
             is_new = not path.exists()
             handle = os.open(path, os.O_RDWR | os.O_CREAT | os.O_APPEND | getattr(os, "O_BINARY", 0), 0o666)
             try:
-                _lock(handle, path)
+                lock(handle, path)
                 if _is_at(handle, path):
                     if is_new:
                         _sync_folder(path.parent)
@@ -292,10 +288,15 @@ def _refuse_no_file(path: Path) -> None:
         raise InputError("is a device or a pipe, which keeps nothing; name a file", where=str(path))
 
 
-def _lock(handle: int, path: Path) -> None:
+_ENCODER = json.JSONEncoder(ensure_ascii=False, allow_nan=False)
+_BUSY = "is in use by another run; wait for its end, or name another place"
+
+
+def lock(handle: int, path: Path, *, busy: str = _BUSY) -> None:
+    """Locks an open file until it is closed; raises `InputError` with `busy` where another process has it locked."""
     try:
         import fcntl
-    except ImportError:  # pragma: no cover  # Windows: a journal works there, and nothing stops a second process
+    except ImportError:  # pragma: no cover  # Windows: nothing stops a second process
         return
     for _ in range(_TRIES):
         try:
@@ -305,7 +306,7 @@ def _lock(handle: int, path: Path) -> None:
             if error.errno not in (errno.EAGAIN, errno.EACCES):
                 return  # a file system without locks
         time.sleep(_PAUSE_S)
-    raise InputError("is in use by another run; wait for its end, or name another place", where=str(path))
+    raise InputError(busy, where=str(path))
 
 
 def _is_at(handle: int, path: Path) -> bool:

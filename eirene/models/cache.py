@@ -18,6 +18,7 @@ import threading
 import weakref
 import zlib
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -92,7 +93,7 @@ class CallCache:
         return self._stores
 
     def __reduce__(self) -> tuple[Any, ...]:
-        return _reopened, (str(self.path), self.max_bytes)
+        return partial(CallCache, max_bytes=self.max_bytes), (str(self.path),)
 
     def __len__(self) -> int:
         with self._mutex:
@@ -254,10 +255,6 @@ def _decoded(found: Mapping[bytes, bytes]) -> dict[bytes, Reply]:
         except (ValueError, TypeError, AttributeError):
             continue
     return replies
-
-
-def _reopened(path: str, max_bytes: int) -> CallCache:
-    return CallCache(path, max_bytes=max_bytes)
 
 
 @contextlib.contextmanager

@@ -25,6 +25,7 @@ from numpy.typing import NDArray
 from eirene.core.errors import EncoderError, InputError
 from eirene.core.logs import get_logger
 from eirene.core.signature import digest as digest_of
+from eirene.data.journal import lock
 from eirene.data.json_rows import reason
 from eirene.retrieval.passages import Passage, corpus_files, read_corpus
 from eirene.retrieval.search import hashed, names_of, signs
@@ -165,15 +166,8 @@ def _mapped(folder: Path, width: int) -> Half:
 
 @contextmanager
 def _alone(home: Path) -> Iterator[None]:
-    with open(home / "lock", "ab") as lock:
-        try:
-            import fcntl
-
-            fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
-        except ImportError:  # Windows: nothing stops a second process
-            pass
-        except OSError:
-            raise InputError("another process is making this index; wait for it", where=str(home)) from None
+    with open(home / "lock", "ab") as file:
+        lock(file.fileno(), home, busy="another process is making this index; wait for it")
         yield
 
 

@@ -124,32 +124,28 @@ def _riskiest(found: Verification) -> Iterator[str]:
 
 
 def _told(claim: ClaimVerdict, risk: str = "") -> Iterator[str]:
-    yield f"  {claim.n}. {claim.verdict}{risk}: {_line(claim.text)}"
+    from eirene.views.facts import visible_line
+
+    yield f"  {claim.n}. {claim.verdict}{risk}: {visible_line(claim.text)}"
     if claim.why is not None:
-        yield f"     {_line(claim.why)}"
+        yield f"     {visible_line(claim.why)}"
     if claim.evidence is not None:
         place = claim.evidence.id or f"passage {claim.evidence.passage}"
-        yield f"     evidence: {_line(claim.evidence.text)} ({_line(place)})"
+        yield f"     evidence: {visible_line(claim.evidence.text)} ({visible_line(place)})"
 
 
 def _findings(record: Record) -> Iterator[str]:
+    from eirene.views.facts import visible_line
     from eirene.views.faults import MISSING, verdict_of
     from eirene.views.outcome import support_in_words
 
-    yield f"the answer does not pass: {record.status}: {_line(record.why)}"
-    yield from (f"  {_line(line)}" for line in support_in_words(record))
+    yield f"the answer does not pass: {record.status}: {visible_line(record.why)}"
+    yield from (f"  {visible_line(line)}" for line in support_in_words(record))
     critique = next((r.critique for r in record.rounds if r.critique is not None), None)
     for sentence in critique.incomplete if critique is not None else ():
         found = verdict_of(sentence)
-        yield f"  {sentence.n}. {found.word if found.faults else MISSING}: {_line(sentence.text)}"
-        yield f"     reason: {_line(sentence.reason or '')}"
+        yield f"  {sentence.n}. {found.word if found.faults else MISSING}: {visible_line(sentence.text)}"
+        yield f"     reason: {visible_line(sentence.reason or '')}"
     if record.diff:
         yield "  the answer would become:"
-        yield from (f"    {_line(line)}" for line in record.diff.splitlines())
-
-
-def _line(text: str) -> str:
-    """A text on one line, without characters that act on a terminal."""
-    from eirene.views.facts import visible
-
-    return " ".join(visible(text).split())
+        yield from (f"    {visible_line(line)}" for line in record.diff.splitlines())

@@ -32,6 +32,7 @@ texts only lists of foreign names reach it; of sentences in 27 languages all do 
 (docs/concepts/embedded.md)."""
 LETTERS = 24
 """Least letters of a text in Latin script for its language to be told."""
+_WHOLE_WORDS = ("CJK", "HIRAGANA", "KATAKANA", "HANGUL")  # scripts of which one character may be a word
 OTHER_SCRIPT = 0.5
 """Least share of letters in other scripts than Latin for a text to count as in one of them."""
 
@@ -106,7 +107,7 @@ def _script_of(prose: str) -> str | None:
     """The script of most letters, as Unicode names it; None for Latin. Single letters, as in formulas, do not count."""
     if prose.isascii():
         return None
-    letters = (c for word in _WORD.findall(prose) for c in word if len(word) > 1 or _is_ideograph(c))
+    letters = (c for word in _WORD.findall(prose) for c in word if len(word) > 1 or script_of(c) in _WHOLE_WORDS)
     counts = Counter(script_of(c) for c in letters if c.isalpha())  # superscripts and phonetic marks have no script
     latin, total = counts.pop("LATIN", 0), counts.total()
     if total < _FEWEST_IN_SCRIPT or total - latin < OTHER_SCRIPT * total:
@@ -120,10 +121,6 @@ def script_of(character: str) -> str:
     """The script of a letter, as Unicode names it; `LATIN` for those that have none of their own."""
     name = unicodedata.name(character, "LATIN").split()[0].split("-")[0]
     return "LATIN" if name in _NO_SCRIPT else name
-
-
-def _is_ideograph(character: str) -> bool:
-    return script_of(character) in ("CJK", "HIRAGANA", "KATAKANA", "HANGUL")
 
 
 def _named(prose: str) -> str | None:

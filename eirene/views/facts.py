@@ -105,7 +105,8 @@ def score_table(record: Record, *, most_rounds: int = 3) -> ScoreTable:
             for (column, _), cell in zip(named, cells, strict=True):
                 if isinstance(cell, Unscored):
                     notes.setdefault((f"{detector} {error}", cell.unscored), []).append(column)
-    said = [f"Unscored: {' '.join([what, *_bracketed(where)])}: {why}" for (what, why), where in notes.items()]
+    places = {key: f" ({', '.join(where)})" if where else "" for key, where in notes.items()}
+    said = [f"Unscored: {what}{where}: {why}" for (what, why), where in places.items()]
     said += [_parts(name, [scores[name] for _, scores in named if name in scores]) for name in detectors]
     return ScoreTable(tuple(name for name, _ in named), tuple(rows), tuple(filter(None, said)))
 
@@ -135,10 +136,6 @@ def of_passages(record: Record) -> bool:
 def _parts(detector: str, found: Sequence[Scores]) -> str:
     parts = max(scores.chunks for scores in found)
     return f"Read in {parts} parts, being too long for the model: what was given to {detector}" if parts > 1 else ""
-
-
-def _bracketed(columns: list[str]) -> list[str]:
-    return [f"({', '.join(columns)})"] if columns else []
 
 
 def _score(scores: Scores | None, error: str) -> Score:
@@ -280,6 +277,11 @@ _ACTS = re.compile("[\x00-\x08\x0b-\x1f\x7f-\x9f\u2028\u2029\u202a-\u202e\u2066-
 def visible(text: str) -> str:
     """The text with control characters shown as symbols (`␛`) or escapes (`\\u202e`); a line break CR LF becomes LF."""
     return _ACTS.sub(_symbol, text.replace("\r\n", "\n"))
+
+
+def visible_line(text: str) -> str:
+    """The same on one line."""
+    return " ".join(visible(text).split())
 
 
 def _symbol(match: re.Match[str]) -> str:

@@ -61,7 +61,8 @@ def word_maps(record: Record, item: Item | None) -> Iterator[ShownMap]:
 
 def shown_map(title: str, answer: str, arguments: Sequence[str], scores: Scores) -> ShownMap:
     """The map that the scores of an answer hold; `arguments` are those that they name, in their order."""
-    rows = [(argument.group, word) for argument, text in _named(scores, arguments) for word in _cut_out(text, argument)]
+    named = zip(scores.arguments, arguments, strict=True)
+    rows = [(argument.group, word) for argument, text in named for word in _cut_out(text, argument)]
     columns = _cut_out(answer, scores)
     note = " and ".join(
         f"the first {MOST_WORDS} of {len(side)} words of {name}"
@@ -71,10 +72,6 @@ def shown_map(title: str, answer: str, arguments: Sequence[str], scores: Scores)
     rows, columns = rows[:MOST_WORDS], columns[:MOST_WORDS]
     shares = tuple(share for share in scores.shares if share[0] < len(rows) and share[1] < len(columns))
     return ShownMap(title, f"Shown are {note}." if note else "", tuple(rows), tuple(columns), shares)
-
-
-def _named(scores: Scores, arguments: Sequence[str]) -> list[tuple[ArgumentScore, str]]:
-    return list(zip(scores.arguments, arguments, strict=True))
 
 
 def _cut_out(text: str, scored: Scores | ArgumentScore) -> list[str]:

@@ -24,6 +24,8 @@ PASSAGES = [
     "The keeper's house holds a small museum. Tickets cost 12 crowns. It is a myth that the museum owns a whale.",
 ]
 ANSWERS = [
+    "The lighthouse was built in 1869. It stands on the left bank of the Vanne.",
+    "Opinions differ. The museum is small and cheap, and the keeper liked it.",
     "The lighthouse was built in 1896. It stands on the right bank of the Vanne. Tickets cost 12 crowns.",
     "The lamp is lit in winter. Tickets cost 20 crowns.",
     "The museum owns a whale. Penguins elected a mayor on Tuesday. Is it open?",
@@ -60,7 +62,7 @@ async def test_verify_refine_score_and_check_agree_on_every_row() -> None:
         assert (record.status == "not_checked") == all(c.verdict == "not checked" for c in claims)
         assert all(c.is_faulty == (c.risk > FAULTED) for c in claims if c.risk is not None), item.answer
         compared += 1
-        row = await measure.measure(item) if compared % 10 == 0 else None
+        row = await measure.measure(item) if compared <= len(ANSWERS) or compared % 10 == 0 else None
         if row is not None and row.why is None:
             scored = [s.hallucination for s in row.scores["verifier"].sentences if isinstance(s.hallucination, float)]
             assert scored == [round(c.risk, 4) for c in claims if c.risk is not None]

@@ -171,6 +171,11 @@ def test_a_person_can_be_asked_only_at_a_terminal_with_an_editor(name: str, monk
         monkeypatch.setenv("VISUAL", named)
         with pytest.raises(InputError, match=said):
             check_terminal()
+    monkeypatch.delenv("VISUAL")
+    monkeypatch.delenv("EDITOR", raising=False)
+    monkeypatch.setenv("PATH", "")
+    with pytest.raises(InputError, match="needs an editor: set EDITOR"):
+        check_terminal()
     for gone in (io.StringIO(), None):
         monkeypatch.setattr(sys, name, gone)
         with pytest.raises(InputError, match=r"asks at a terminal, and standard (input|error) is none"):

@@ -139,7 +139,7 @@ def test_a_collector_that_is_gone_costs_one_warning_and_no_row(tmp_path: Path, c
     assert [json.loads(line)["status"] for line in out.read_text("utf-8").splitlines()] == ["accepted"] * 10
     warnings = [line for line in done.stderr.splitlines() if "spans are lost" in line and "more times" not in line]
     assert len(warnings) == 1, done.stderr
-    assert "OTEL_EXPORTER_OTLP_ENDPOINT does not take them" in warnings[0]
+    assert f"http://127.0.0.1:{closed_port}/v1/traces does not take them" in warnings[0]
     assert "secret" not in done.stderr and "Traceback" not in done.stderr
 
 
@@ -151,7 +151,7 @@ def test_a_collector_that_is_down_changes_nothing_but_a_warning(
     done = run("refine", UNIFORMS, "--json", "--trace", "spans")
     assert done.code == usual.code == 0 and without_seconds(done.record) == without_seconds(usual.record)
     (warning,) = done.err.splitlines()
-    said = "spans are lost: the address of OTEL_EXPORTER_OTLP_ENDPOINT does not take them (ConnectionError)"
+    said = f"spans are lost: http://127.0.0.1:{closed_port}/v1/traces does not take them (ConnectionError)"
     assert warning.startswith(f"warning: {said}")
 
 
@@ -174,7 +174,7 @@ def test_a_collector_that_never_answers_is_not_waited_for(run: Run, monkeypatch:
         monkeypatch.setenv("OTEL_EXPORTER_OTLP_TIMEOUT", "600")
         done = run("refine", UNIFORMS, "--json", "--trace", "spans")
         assert done.code == 0 and done.record["status"] == "accepted"
-        assert done.err.count("warning: ") == 1 and "does not take them in time" in done.err
+        assert done.err.count("warning: ") == 1 and "/v1/traces does not take them in time" in done.err
 
 
 @contextmanager
@@ -204,14 +204,24 @@ def test_a_collector_that_refuses_is_told_with_its_status(run: Run, monkeypatch:
         assert len(collector.raw) == 1  # there is no second attempt
 
 
-def test_an_address_that_cannot_be_read_is_told_and_no_key_of_it_is_shown(
-    run: Run, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    for value in ("http://[secret", "localhost:4318/secret", "http://host:secret"):
+def test_a_variable_that_cannot_be_read_is_named_and_no_key_is_shown(run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
+    otlp = "OTEL_EXPORTER_OTLP_"
+    for name, value, wanted in (
+        (f"{otlp}ENDPOINT", "http://[secret", "must be an address"),
+        (f"{otlp}ENDPOINT", "localhost:4318/secret", "must be an address"),
+        (f"{otlp}TRACES_ENDPOINT", "https://secret@:port/v1/traces", "must be an address"),
+        (f"{otlp}ENDPOINT", "http://host:secret", "must be an address"),
+        (f"{otlp}PROTOCOL", "grpc", "must be http/protobuf or not set, got 'grpc'"),
+        (f"{otlp}TRACES_PROTOCOL", "http/json", "must be http/protobuf or not set, got 'http/json'"),
+        (f"{otlp}COMPRESSION", "brotli", "must be gzip, deflate, none or not set, got 'brotli'"),
+        ("OTEL_TRACES_EXPORTER", "zipkin", "must be otlp or not set"),
+        (f"{otlp}TIMEOUT", "-1", "must be a number of seconds above 0 or not set, got '-1'"),
+    ):
         with monkeypatch.context() as patch:
-            patch.setenv("OTEL_EXPORTER_OTLP_ENDPOINT", value)
+            patch.setenv(name, value)
             done = run("refine", UNIFORMS, "--json", "--trace", "spans")
-        assert done.code == 0 and done.err.count("spans are lost") == 1 and "cret" not in done.err
+        assert_error(done, f"{name} {wanted}")
+        assert "cret" not in done.err
 
 
 def test_spans_are_sent_as_compressed_as_asked_for(run: Run, monkeypatch: pytest.MonkeyPatch) -> None:

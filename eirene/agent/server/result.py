@@ -201,8 +201,7 @@ def _votes(samples: list[RunEvent]) -> RunEvent:
 
 def _errors(scores: RunEvent) -> RunEvent:
     """The answer's two error scores by detector; null where one is unscored."""
-    return {name: {error: _number(found[error]) for error in ERRORS} for name, found in scores.items()}
-
-
-def _number(score: Any) -> float | None:
-    return None if isinstance(score, dict) else float(score)
+    return {
+        name: {error: None if isinstance(found[error], dict) else float(found[error]) for error in ERRORS}
+        for name, found in scores.items()
+    }

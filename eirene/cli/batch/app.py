@@ -27,7 +27,6 @@ if TYPE_CHECKING:
     from eirene.agent.settings import Settings
     from eirene.agent.state import Parts
     from eirene.cli.progress import BatchWatch
-    from eirene.core.records import Item
 
 In = Annotated[str, typer.Argument(metavar="IN", help=IN_HELP)]
 Out = Annotated[str, typer.Option(metavar="OUT.jsonl", help="The journal: a line for each finished row.")]
@@ -219,13 +218,8 @@ def _text(report: Mapping[str, Any]) -> str:
 def _figures(found: Mapping[str, float | None]) -> Iterator[str]:
     for name, shown in _SHOWN.items():
         n = found[name]
-        yield (
-            f"{shown} unknown (--price IN,OUT)"
-            if n is None
-            else f"{n:,.4g} {shown}"
-            if n < 1000
-            else f"{n:,.0f} {shown}"
-        )
+        amount = "" if n is None else f"{n:,.4g}" if n < 1000 else f"{n:,.0f}"
+        yield f"{amount} {shown}" if amount else f"{shown} unknown (--price IN,OUT)"
 
 
 def _exchange(opened: Batch, parts: Parts, settings: Settings, offline: OfflineFlags) -> None:
@@ -235,17 +229,13 @@ def _exchange(opened: Batch, parts: Parts, settings: Settings, offline: OfflineF
     export, replies = offline.export_requests, offline.import_replies or []
     if export is not None and replies:
         raise InputError("give --export-requests or --import-replies, not both", field="import-replies")
-    step = SamplingStep(parts, settings)
+    step, items = SamplingStep(parts, settings), (work.item for work in opened.work())
     if export is None:
-        _tell_imported(import_replies(replies, _items(opened), step))
+        _tell_imported(import_replies(replies, items, step))
         return
-    rows, requests = export_requests(_items(opened), step, export, one_reply=offline.one_reply)
+    rows, requests = export_requests(items, step, export, one_reply=offline.one_reply)
     say(f"wrote {requests:,} requests for {rows:,} rows to {export}; {opened.n_done:,} rows were done before")
     raise typer.Exit  # an exception, so that a journal that was made for this alone goes again
-
-
-def _items(opened: Batch) -> Iterator[Item]:
-    return (work.item for work in opened.work())
 
 
 def _tell_imported(found: Imported) -> None:

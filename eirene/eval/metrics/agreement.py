@@ -14,7 +14,7 @@ import numpy as np
 
 from eirene.core.errors import InputError
 from eirene.core.extras import importing
-from eirene.eval.metrics.bootstrap import Array, Estimate, Resamples, ratio
+from eirene.eval.metrics.bootstrap import Array, Estimate, Resamples
 
 Ratings = Sequence[Sequence[str | None]]
 
@@ -46,20 +46,20 @@ def agreement(ratings: Ratings, *, draws: int = 2000, seed: int = 0) -> Agreemen
     if len(words) < 2:
         why = f"all {len(judged)} say {words[0]!r}" if words else "nothing was judged by two people"
         return Agreement(len(judged), *(Estimate(None, n=len(judged), unscored=why) for _ in range(2)))
-    counts = np.array([[list(row).count(word) for word in words] for row in judged], dtype=np.float64)
-    alpha = Resamples(draws=draws, seed=seed).estimate(len(judged), lambda weights: _alpha(counts, weights))[0]
+    counts = np.array([[row.count(word) for word in words] for row in map(list, judged)])
+    alpha = Resamples(draws=draws, seed=seed).estimate(
+        len(judged), lambda weights: np.array([_alpha(counts.repeat(w, axis=0)) for w in weights.astype(int)])
+    )[0]
     return Agreement(len(judged), _kappa(judged), alpha)
 
 
-def _alpha(counts: Array, weights: Array) -> Array:
-    """Krippendorff's alpha in each resample, of how often each thing (row) got each word (column); NaN for one word.
+def _alpha(counts: Array) -> float:
+    """Krippendorff's alpha of how often each thing (row) got each word (column); NaN where one word is all."""
+    with importing("krippendorff"):
+        from krippendorff import alpha
 
-    1 - observed / expected disagreement (Krippendorff 2011, section C: nominal data, missing ones left out).
-    """
-    of_thing, of_word = counts.sum(axis=1), weights @ counts
-    total = of_word.sum(axis=1)
-    observed = weights @ ((of_thing**2 - (counts**2).sum(axis=1)) / (of_thing - 1))
-    return 1.0 - ratio(observed * (total - 1), total**2 - (of_word**2).sum(axis=1))
+    said_of = counts.any(axis=0)
+    return float(alpha(value_counts=counts, level_of_measurement="nominal")) if said_of.sum() > 1 else np.nan
 
 
 def _kappa(judged: Ratings) -> Estimate:

@@ -22,7 +22,6 @@ from eirene.eval.datasets.base import Labelled
 from eirene.eval.metrics.bootstrap import (
     Array,
     Estimate,
-    Ints,
     Metric,
     Resamples,
     clusters_of,
@@ -122,7 +121,8 @@ def _correlations(values: Array, cases: Sequence[Labelled], resamples: Resamples
 
     def estimate(made: Callable[[], Metric]) -> Json:
         try:
-            return resamples.estimate(count, _by_cluster(made(), numbers), n=len(values))[0].to_json()
+            metric = made()
+            return resamples.estimate(count, lambda w: metric(w[:, numbers]), n=len(values))[0].to_json()
         except MissingExtraError as error:
             return Estimate(None, n=len(values), unscored=str(error)).to_json()
 
@@ -147,10 +147,6 @@ def kendall(x: Array, y: Array) -> Metric:
         return np.array([[kendalltau(x[rows], y[rows], method="asymptotic").statistic] for rows in drawn])
 
     return metric
-
-
-def _by_cluster(metric: Metric, numbers: Ints) -> Metric:
-    return lambda weights: metric(weights[:, numbers])
 
 
 def relative_to_best(areas: Mapping[str, float]) -> dict[str, float]:

@@ -12,6 +12,7 @@ import numpy as np
 from eirene.alignment.comparison import Comparison, place_of
 from eirene.core.critique import Critique, Finding, TaggedSentence
 from eirene.text.edits import Edit
+from eirene.text.edits.pieces import spaced
 from eirene.text.sentences import split_sentences
 
 if TYPE_CHECKING:
@@ -59,7 +60,7 @@ def _from_findings(findings: Sequence[Finding], comparison: Callable[[], Compari
     added: dict[str, Addition] = {}
     for finding in insertions:
         if finding.kind != "misplaced":
-            added.setdefault(_line(finding.edit or ""), _addition(finding, comparison()))
+            added.setdefault(spaced(finding.edit or "").casefold(), _addition(finding, comparison()))
     return Changes(
         additions=tuple(added.values()),
         removals=tuple((f.start, f.end) for f in deletions if f.kind != "misplaced"),
@@ -141,13 +142,9 @@ def proposals(changes: Changes) -> tuple[Changes, ...]:
 
 def _joined(a: Changes, b: Changes) -> Changes:
     """Both; what each of them adds is added once."""
-    known = {_line(addition.text) for addition in a.additions}
-    new = tuple(addition for addition in b.additions if _line(addition.text) not in known)
+    known = {spaced(addition.text).casefold() for addition in a.additions}
+    new = tuple(addition for addition in b.additions if spaced(addition.text).casefold() not in known)
     return Changes(a.additions + new, a.removals + b.removals, a.moves + b.moves, a.replacements + b.replacements)
-
-
-def _line(text: str) -> str:
-    return " ".join(text.split()).casefold()
 
 
 @dataclass(frozen=True, slots=True)

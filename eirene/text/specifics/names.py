@@ -175,8 +175,8 @@ def _names(text: str, tokens: Sequence[CapitalWord], at: int, end: int) -> Itera
     initials = "".join(t.word[0] for t in run)
     is_long = 2 <= len(run) <= _LONGEST_ACRONYM
     whole = frozenset([f"short:{initials}"] if is_long else ())
-    asks = tuple(_asks(t) | whole for t in strong or run)
-    gives = frozenset([f"long:{initials}"] if is_long else ()).union(*map(_gives, run))
+    asks = tuple(_keys(t, "long") | whole for t in strong or run)
+    gives = frozenset([f"long:{initials}"] if is_long else ()).union(*(_keys(t, "short") for t in run))
     yield Mention("name", tokens[at].start, tokens[end - 1].end, asks, gives, is_weak=not strong)
 
 
@@ -187,9 +187,5 @@ def _is_name(text: str, token: CapitalWord, run: Sequence[CapitalWord], *, has_t
     return len(run) > 1 and _DECAPITALIZER.lowered(text[token.start : token.end]) is None
 
 
-def _asks(token: CapitalWord) -> frozenset[str]:
-    return word_keys(token.word) | ({f"long:{token.word}"} if token.is_acronym else frozenset())
-
-
-def _gives(token: CapitalWord) -> frozenset[str]:
-    return word_keys(token.word) | ({f"short:{token.word}"} if token.is_acronym else frozenset())
+def _keys(token: CapitalWord, form: str) -> frozenset[str]:
+    return word_keys(token.word) | ({f"{form}:{token.word}"} if token.is_acronym else frozenset())
