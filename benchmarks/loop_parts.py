@@ -1,4 +1,4 @@
-"""What the loop's benchmarks have in common: rows as items, and critic and refiner alone, without vote and gate."""
+"""Critic and refiner alone, without vote and gate, on answers with known errors: what `fit_critic.py` chooses by."""
 
 from __future__ import annotations
 

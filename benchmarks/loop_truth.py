@@ -8,40 +8,24 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
 from typing import Any
-
-from harness import percent
-
-from eirene.eval.metrics.bootstrap import Estimate
 
 Row = Mapping[str, Any]
 
-MEASURES = {
-    "restored": ("missing arguments restored", 65, "at least"),
-    "removed_other": ("foreign parts removed, other topic", 80, "at least"),
-    "removed_same": ("foreign parts removed, same topic", 45, "at least"),
-    "lost": ("supported parts lost", 5, "at most"),
-    "added_present": ("arguments added that were already there", 5, "at most"),
-    "restated": ("  of these, in place of the part that said them", None, ""),
-    "untouched": ("error-free answers returned byte for byte", 70, "at least"),
-    "worse": ("answers made worse (more errors than before)", 5, "at most"),
-    "better": ("answers with an error made better", None, ""),
-    "healed": ("answers with an error, none left", None, ""),
-}
+MEASURES = ("restored", "removed_other", "removed_same", "lost", "added_present", "restated", "untouched", "worse")
+"""What `measure` counts: missing arguments restored; foreign parts removed, of another topic and of the same; supported
+parts lost; arguments added that were there already, and those of them in place of the part that said them; error-free
+answers left byte for byte; answers with more errors than before."""
 
 
 @dataclass
 class Outcome:
-    """Counts of one answer: measure -> (cases, out of). `claim` groups answers for the bootstrap."""
+    """Errors that are left in one answer, and its counts: measure -> (cases, out of)."""
 
-    id: str
-    claim: int
-    kind: str
-    before: int
     after: int
-    counts: dict[str, tuple[int, int]] = field(default_factory=dict)
+    counts: dict[str, tuple[int, int]]
 
 
 def words(text: str) -> str:
@@ -83,8 +67,8 @@ def measure(row: Row, final: str) -> Outcome:
         len(missing) - restored + n_foreign - sum(gone.values()) + len(needless) + twice
         + sum(not added[i] for i in lost)
     )  # fmt: skip
-    wrong, clean = errors_before > 0, errors_before == 0
-    return Outcome(row["id"], row["claim_id"], row["error_type"], errors_before, errors_after, {
+    clean = errors_before == 0
+    return Outcome(errors_after, {
         "restored": (restored, len(missing)),
         "removed_other": (gone["other"], len(foreign["other"])),
         "removed_same": (gone["same"], len(foreign["same"])),
@@ -93,8 +77,6 @@ def measure(row: Row, final: str) -> Outcome:
         "restated": (sum(added[i] > 0 for i in lost), len(given) - len(missing)),
         "untouched": (int(clean and final == row["response"]), int(clean)),
         "worse": (int(errors_after > errors_before), 1),
-        "better": (int(wrong and errors_after < errors_before), int(wrong)),
-        "healed": (int(wrong and errors_after == 0), int(wrong)),
     })  # fmt: skip
 
 
@@ -103,8 +85,3 @@ def rate(outcomes: Iterable[Outcome], name: str) -> float | None:
     pairs = [o.counts[name] for o in outcomes]
     total = sum(n for _, n in pairs)
     return 100.0 * sum(k for k, _ in pairs) / total if total else None
-
-
-def figure(outcomes: Sequence[Outcome], name: str) -> Estimate:
-    """The same with its 95 % interval, by bootstrap over claims."""
-    return percent([o.counts[name] for o in outcomes], [o.claim for o in outcomes])
