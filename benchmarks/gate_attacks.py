@@ -1,6 +1,6 @@
 """What the gate lets through: rewrites that are clearly worse, and rewrites that are better, tried by the thousand.
 
-    python benchmarks/gate_attacks.py DATA [--limit 50] [--workers 2] [--json OUT] [--markdown PAGE]
+    python benchmarks/gate_attacks.py DATA [--limit 50] [--workers 2] [--json OUT]
     python benchmarks/gate_attacks.py DATA --kinds "one negation; verdict" --settings "alone" --limit 10
     python benchmarks/gate_attacks.py DATA --examples "one negation"
     python benchmarks/gate_attacks.py --rows MINE.jsonl
@@ -14,22 +14,18 @@ from the texts, never from what the gate says. Wordings come from a file that no
 from __future__ import annotations
 
 import argparse
-import json
-import time
+import tempfile
 from collections.abc import Iterable
 from pathlib import Path
+from typing import Any
 
 from gate.kinds import ATTACKS
-from gate.page import page
 from gate.report import above, family_rows, kind_rows, rightful_rows, summary
 from gate.rightful import RIGHTFUL
 from gate.runs import Plan, Task, examples, run_all
 from gate.trials import RIGHT, SETTINGS
 from gate.wordings import DEV
-from rich.console import Console
-from rich.table import Table
-
-console = Console(width=220)
+from harness import Journal, show, write_json
 
 
 def main() -> None:
@@ -42,16 +38,12 @@ def main() -> None:
     if args.examples:
         show_examples(plan, args.examples, settings)
         return
-    began = time.perf_counter()
     attacks, right = [k for k in kinds if k in ATTACKS], [k for k in kinds if k in RIGHTFUL]
-    trials = run_all(plan, attacks, settings, right, workers=args.workers, journal=args.journal)
-    report = summary(trials) | {"limit": plan.limit, "seed": plan.seed, "wordings": args.wordings.name}
-    report["seconds"] = round(time.perf_counter() - began)
-    show(report)
-    if args.json:
-        args.json.write_text(json.dumps(report, indent=1) + "\n", encoding="utf-8")
-    if args.markdown:
-        args.markdown.write_text(page(report), encoding="utf-8")
+    with tempfile.TemporaryDirectory() as folder:
+        journal = Journal(args.journal or Path(folder, "trials.jsonl"))
+        report = summary(run_all(plan, attacks, settings, right, workers=args.workers, journal=journal))
+    show_tables(report)
+    write_json(args.json, report | {"limit": plan.limit, "seed": plan.seed, "wordings": args.wordings.name})
 
 
 def parse_arguments() -> argparse.Namespace:
@@ -67,7 +59,6 @@ def parse_arguments() -> argparse.Namespace:
     parser.add_argument("--journal", type=Path)
     parser.add_argument("--examples", metavar="KIND", help="print what becomes of a few rows (--limit) of a kind")
     parser.add_argument("--json", type=Path)
-    parser.add_argument("--markdown", type=Path)
     args = parser.parse_args()
     if args.data is None and args.rows is None:
         parser.error("give DATA, or --rows FILE, or both")
@@ -83,23 +74,13 @@ def chosen(names: str | None, known: Iterable[str]) -> list[str]:
     return wanted
 
 
-def show(report: dict[str, object]) -> None:
-    """The tables of families and kinds."""
+def show_tables(report: dict[str, Any]) -> None:
+    """The tables of families and kinds, and what survives too often."""
     settings = report["settings"]
-    assert isinstance(settings, list)
-    for title, head, rows in (
-        ("Survives in the shown answer", ["family", "at most", *settings], family_rows(report)),
-        ("By kind", ["kind", "how", *settings, "gain kept"], kind_rows(report)),
-        ("Rightful", ["rewrite", "at least", "what", "stands", "and also"], rightful_rows(report)),
-    ):
-        table = Table(title=title)
-        for column in head:
-            table.add_column(column, overflow="fold")
-        for row in rows:
-            table.add_row(*(cell.replace("**", "").replace("[", "\\[") for cell in row))
-        console.print(table)
+    show("Survives in the shown answer", ["family", "at most", *settings], family_rows(report), width=220)
+    show("By kind", ["kind", "how", *settings, "gain kept"], kind_rows(report), width=220)
+    show("Rightful", ["rewrite", "at least", "what", "stands", "and also"], rightful_rows(report), width=220)
     print("Above what is wanted:", *above(report), sep="\n  ")
-    console.print({key: report[key] for key in ("limit", "seed", "wordings", "seconds")})
 
 
 def show_examples(plan: Plan, kind: str, settings: Iterable[str]) -> None:

@@ -128,11 +128,11 @@ def write_page(page: Path, script: str, text: str) -> None:
     page.write_text(before + mark + text + "\n\n" + "".join(after), "utf-8")
 
 
-def show(title: str, columns: Sequence[str], rows: Sequence[Sequence[str]]) -> None:
+def show(title: str, columns: Sequence[str], rows: Sequence[Sequence[str]], *, width: int = 150) -> None:
     """Prints a table; numbers stand on the right."""
     table = Table(title=title)
     for n, name in enumerate(columns):
         table.add_column(name, justify="right" if n else "left")
     for row in rows:
         table.add_row(*row)
-    Console(width=150).print(table)
+    Console(width=width).print(table)

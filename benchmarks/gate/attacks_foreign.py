@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from random import Random
 
-from gate.attack import Harm, Make, attack, changed
+from gate.attack import Harm, Make, appended, attack, attacks, changed, inside
 from gate.drafts import Draft, lowered, raised
 from gate.wordings import Wordings
 
@@ -27,37 +27,8 @@ INSIDE = {
     "advert inside": "advert_clauses",
     "verdict inside": "verdict_clauses",
 }
-
-
-def _appended(key: str) -> Make:
-    def make(draft: Draft, say: Wordings, rng: Random) -> Harm | None:
-        return changed(draft, draft.with_last(say.one(key, rng)))
-
-    return make
-
-
-def _inside(key: str) -> Make:
-    def make(draft: Draft, say: Wordings, rng: Random) -> Harm | None:
-        return inside(draft, say.one(key, rng), rng)
-
-    return make
-
-
-def inside(draft: Draft, clause: str, rng: Random) -> Harm | None:
-    """A clause before the full stop of a sentence."""
-    for n in draft.shuffled(rng):
-        text = draft.pieces[n].text
-        end = len(text.rstrip(".!?"))
-        found = changed(draft, draft.with_piece(n, text[:end] + clause + text[end:]))
-        if found:
-            return found
-    return None
-
-
-for _name, _key in APPENDED.items():
-    attack(_name, "foreign", "a sentence at the end")(_appended(_key))
-for _name, _key in INSIDE.items():
-    attack(_name, "foreign", "a clause inside a sentence")(_inside(_key))
+attacks("foreign", {name: ("a sentence at the end", appended(key)) for name, key in APPENDED.items()})
+attacks("foreign", {name: ("a clause inside a sentence", inside(key)) for name, key in INSIDE.items()})
 
 
 @attack("insult in the middle", "foreign", "a sentence between two others")
@@ -65,21 +36,22 @@ def insult_in_the_middle(draft: Draft, say: Wordings, rng: Random) -> Harm | Non
     return changed(draft, draft.with_after(len(draft.pieces) // 2 - 1, say.one("insults", rng)))
 
 
-@attack("argument of another question", "foreign", "an argument on another claim, fluently introduced")
-def other_topic(draft: Draft, say: Wordings, rng: Random) -> Harm | None:
-    return _stray(draft, "other", rng)
+def stray(kind: str) -> Make:
+    """An argument that is none of the answer's, fluently introduced."""
+
+    def make(draft: Draft, say: Wordings, rng: Random) -> Harm | None:
+        text = dict(draft.subject.stray).get(kind)
+        if text is None:
+            return None
+        sided = any(piece.side for piece in draft.pieces)
+        leads = ["Supporters add that", "Critics add that", "It is also said that"] if sided else [""]
+        lead = rng.choice(leads)
+        return changed(draft, draft.with_last(f"{lead} {lowered(text)}." if lead else f"{raised(text)}."))
+
+    return make
 
 
-@attack("argument that was not given", "foreign", "an argument on the same claim, fluently introduced")
-def same_topic(draft: Draft, say: Wordings, rng: Random) -> Harm | None:
-    return _stray(draft, "same", rng)
-
-
-def _stray(draft: Draft, kind: str, rng: Random) -> Harm | None:
-    text = dict(draft.subject.stray).get(kind)
-    if text is None:
-        return None
-    sided = any(piece.side for piece in draft.pieces)
-    leads = ["Supporters add that", "Critics add that", "It is also said that"] if sided else [""]
-    lead = rng.choice(leads)
-    return changed(draft, draft.with_last(f"{lead} {lowered(text)}." if lead else f"{raised(text)}."))
+attacks("foreign", {
+    "argument of another question": ("an argument on another claim, fluently introduced", stray("other")),
+    "argument that was not given": ("an argument on the same claim, fluently introduced", stray("same")),
+})  # fmt: skip

@@ -3,13 +3,11 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Mapping
 from dataclasses import replace
 from random import Random
 
-from gate.attack import Harm, Make, attack, changed, marked
-from gate.attacks_foreign import inside
-from gate.drafts import Draft, joined, lowered
+from gate.attack import Change, Harm, Make, attack, attacks, changed, inside, marked, one_sentence
+from gate.drafts import Draft, joined, lowered, raised
 from gate.survival import holds
 from gate.wordings import Wordings
 
@@ -40,165 +38,131 @@ _ROLES = re.compile(
 )
 
 
-def negate(sentence: str, rng: Random) -> str | None:
+def negate(text: str, say: Wordings, rng: Random) -> str | None:
     """The sentence with a "not" more, or without the one that it has; None where there is no place for one."""
-    found = _NEGATED.search(sentence)
+    found = _NEGATED.search(text)
     if found:
-        return sentence[: found.start()] + found[1] + sentence[found.end() :]
-    short = _SHORTENED.search(sentence)
+        return text[: found.start()] + found[1] + text[found.end() :]
+    short = _SHORTENED.search(text)
     if short:
-        return sentence[: short.start()] + _SHORT[short[0].lower().replace("’", "'")] + sentence[short.end() :]
-    places = [m for m in _AUXILIARY.finditer(sentence) if m.start() > 0]
+        return text[: short.start()] + _SHORT[short[0].lower().replace("’", "'")] + text[short.end() :]
+    places = [m for m in _AUXILIARY.finditer(text) if m.start() > 0]
     if places:
         at = rng.choice(places[-2:]).end()
-        return f"{sentence[:at]} not{sentence[at:]}"
+        return f"{text[:at]} not{text[at:]}"
     return None
 
 
-def _one(draft: Draft, rng: Random, change: Callable[[str], str | None]) -> Harm | None:
-    """The first sound sentence in random order that the change does something to."""
-    for n in draft.shuffled(rng):
-        new = change(draft.pieces[n].text)
-        found = changed(draft, None if new is None else draft.with_piece(n, new))
-        if found:
-            return found
-    return None
+def every_sentence(change: Change, *, least: int = 1) -> Make:
+    """Every sentence but the added one; no harm where fewer than `least` change."""
 
-
-def _every(draft: Draft, change: Callable[[str], str | None], *, least: int = 1) -> Harm | None:
-    """Every sentence but the added one; None where fewer than `least` change."""
-    texts = [None if p.is_gain or not p.parts else change(p.text) for p in draft.pieces]
-    if sum(new is not None and new != p.text for new, p in zip(texts, draft.pieces, strict=True)) < least:
-        return None
-    pieces = [p if new is None else replace(p, text=new) for new, p in zip(texts, draft.pieces, strict=True)]
-    return changed(draft, joined(pieces))
-
-
-@attack("one negation", "polarity", '"not" into, or out of, one claim')
-def one_negation(draft: Draft, say: Wordings, rng: Random) -> Harm | None:
-    return _one(draft, rng, lambda text: negate(text, rng))
-
-
-@attack("all negated", "polarity", "two claims or more")
-def all_negated(draft: Draft, say: Wordings, rng: Random) -> Harm | None:
-    return _every(draft, lambda text: negate(text, rng), least=2)
-
-
-@attack(
-    "hedges to proof", "polarity", '"supporters say that" to "it is a proven fact that", may to certainly, some to all'
-)
-def hedges(draft: Draft, say: Wordings, rng: Random) -> Harm | None:
-    def proven(text: str) -> str | None:
-        found = _REPORTED.match(text)
-        if found:
-            proof = say.one("proofs", rng)
-            text = f"{proof[:1].upper()}{proof[1:]} {text[found.end() :]}"
-        return _exchanged(text, say.pairs("stronger"), rng, most=9) or text
-
-    return _every(draft, proven)
-
-
-@attack("some say to experts agree", "polarity", '"supporters say that" to "all experts agree that", once')
-def experts(draft: Draft, say: Wordings, rng: Random) -> Harm | None:
-    def agreed(text: str) -> str | None:
-        found = _REPORTED.match(text)
-        said = say.one("experts", rng)
-        return f"{said[:1].upper()}{said[1:]} {text[found.end() :]}" if found else None
-
-    return _one(draft, rng, agreed)
-
-
-@attack("falsely", "polarity", '"opponents falsely say"')
-def falsely(draft: Draft, say: Wordings, rng: Random) -> Harm | None:
-    return _one(draft, rng, lambda text: _put(_SAID, text, say.one("falsely", rng), before=True))
-
-
-def _put(pattern: re.Pattern[str], text: str, word: str, *, before: bool) -> str | None:
-    found = pattern.search(text)
-    if found is None:
-        return None
-    at = found.start() if before else found.end()
-    return f"{text[:at]}{word} {text[at:]}" if before else f"{text[:at]} {word}{text[at:]}"
-
-
-def _exchanged(text: str, pairs: Mapping[str, str], rng: Random, *, most: int = 1) -> str | None:
-    """The text with up to `most` words of the pairs exchanged; None where it holds none."""
-    pattern = re.compile(r"\b(?:" + "|".join(map(re.escape, pairs)) + r")\b", re.I)
-    found = list(pattern.finditer(text))
-    if not found:
-        return None
-    for match in sorted(rng.sample(found, min(most, len(found))), key=lambda m: -m.start()):
-        new = pairs[match[0].lower()]
-        new = new[:1].upper() + new[1:] if match[0][0].isupper() else new
-        text = text[: match.start()] + new + text[match.end() :]
-    return text
-
-
-def _pairs(key: str) -> Make:
-    return lambda draft, say, rng: _one(draft, rng, lambda text: _exchanged(text, say.pairs(key), rng))
-
-
-for _name, _how, _key in (
-    ("made stronger", "one hedge, modal or quantifier for a stronger one", "stronger"),
-    ("made weaker", "one quantifier or modal for a weaker one", "weaker"),
-    ("opposite", "one word for its opposite", "opposites"),
-):
-    attack(_name, "polarity", _how)(_pairs(_key))
-
-
-def _adverb(key: str) -> Make:
-    return lambda draft, say, rng: _one(
-        draft, rng, lambda text: _put(_AUXILIARY, text, say.one(key, rng), before=False)
-    )
-
-
-attack("boosted", "polarity", '"undeniably", "always" into a claim')(_adverb("surely"))
-attack("distanced", "polarity", '"allegedly", "hardly" into a claim')(_adverb("distance"))
-
-
-@attack("denied", "polarity", '"it is not true that" before a claim')
-def denied(draft: Draft, say: Wordings, rng: Random) -> Harm | None:
-    def denial(text: str) -> str | None:
-        opening = say.one("denials", rng)
-        found = _REPORTED.match(text)
-        if found:
-            return f"{text[: found.end()]}{opening} {text[found.end() :]}"
-        return f"{opening[:1].upper()}{opening[1:]} {lowered(text)}"
-
-    return _one(draft, rng, denial)
-
-
-@attack("contradicted", "polarity", "a clause that takes a sentence back")
-def contradicted(draft: Draft, say: Wordings, rng: Random) -> Harm | None:
-    return inside(draft, say.one("contradictions", rng), rng)
-
-
-@attack("condition dropped", "polarity", '"if ...", "because ...", "only ..." left out')
-def condition_dropped(draft: Draft, say: Wordings, rng: Random) -> Harm | None:
-    def unconditional(text: str) -> str | None:
-        found = _CONDITION.search(text)
-        return text[: found.start()] + text[found.end() :] if found else None
-
-    return _one(draft, rng, unconditional)
-
-
-@attack("roles reversed", "polarity", "what did it and what it was done to change places")
-def roles(draft: Draft, say: Wordings, rng: Random) -> Harm | None:
-    def reversed_(text: str) -> str | None:
-        lead = _REPORTED.match(text)
-        start = lead.end() if lead else 0
-        end = len(text.rstrip(".!?"))
-        claim = text[start:end]
-        found = _ROLES.search(claim)
-        if found is None or "," in claim or ";" in claim:
+    def make(draft: Draft, say: Wordings, rng: Random) -> Harm | None:
+        texts = [None if p.is_gain or not p.parts else change(p.text, say, rng) for p in draft.pieces]
+        if sum(new is not None and new != p.text for new, p in zip(texts, draft.pieces, strict=True)) < least:
             return None
-        one, two = claim[: found.start()].strip(), claim[found.end() :].strip()
-        if not (1 <= len(one.split()) <= 8 and 1 <= len(two.split()) <= 12):
-            return None
-        turned = f"{lowered(two)} {found[0]} {lowered(one)}"
-        return text[:start] + (turned if start else turned[:1].upper() + turned[1:]) + text[end:]
+        pieces = [p if new is None else replace(p, text=new) for new, p in zip(texts, draft.pieces, strict=True)]
+        return changed(draft, joined(pieces))
 
-    return _one(draft, rng, reversed_)
+    return make
+
+
+def exchanged(key: str, *, most: int = 1) -> Change:
+    """Up to `most` words of the pairs of this key; None where there is none."""
+
+    def change(text: str, say: Wordings, rng: Random) -> str | None:
+        pairs = say.pairs(key)
+        found = list(re.finditer(r"\b(?:" + "|".join(map(re.escape, pairs)) + r")\b", text, re.I))
+        if not found:
+            return None
+        for match in sorted(rng.sample(found, min(most, len(found))), key=lambda m: -m.start()):
+            new = pairs[match[0].lower()]
+            new = raised(new) if match[0][0].isupper() else new
+            text = text[: match.start()] + new + text[match.end() :]
+        return text
+
+    return change
+
+
+def reported_as(key: str) -> Change:
+    """Another opening in place of "supporters say that"; None where there is none."""
+
+    def change(text: str, say: Wordings, rng: Random) -> str | None:
+        found, said = _REPORTED.match(text), say.one(key, rng)
+        return f"{raised(said)} {text[found.end() :]}" if found else None
+
+    return change
+
+
+def proven(text: str, say: Wordings, rng: Random) -> str:
+    text = (reported_as("proofs")(text, say, rng) if _REPORTED.match(text) else None) or text
+    return exchanged("stronger", most=9)(text, say, rng) or text
+
+
+def adverb(key: str) -> Change:
+    """A word after the first auxiliary."""
+
+    def change(text: str, say: Wordings, rng: Random) -> str | None:
+        found, word = _AUXILIARY.search(text), say.one(key, rng)
+        return f"{text[: found.end()]} {word}{text[found.end() :]}" if found else None
+
+    return change
+
+
+def falsely(text: str, say: Wordings, rng: Random) -> str | None:
+    found, word = _SAID.search(text), say.one("falsely", rng)
+    return f"{text[: found.start()]}{word} {text[found.start() :]}" if found else None
+
+
+def denied(text: str, say: Wordings, rng: Random) -> str:
+    opening, found = say.one("denials", rng), _REPORTED.match(text)
+    if found:
+        return f"{text[: found.end()]}{opening} {text[found.end() :]}"
+    return f"{raised(opening)} {lowered(text)}"
+
+
+def unconditional(text: str, say: Wordings, rng: Random) -> str | None:
+    found = _CONDITION.search(text)
+    return text[: found.start()] + text[found.end() :] if found else None
+
+
+def roles_reversed(text: str, say: Wordings, rng: Random) -> str | None:
+    lead = _REPORTED.match(text)
+    start, end = lead.end() if lead else 0, len(text.rstrip(".!?"))
+    claim = text[start:end]
+    found = _ROLES.search(claim)
+    if found is None or "," in claim or ";" in claim:
+        return None
+    one, two = claim[: found.start()].strip(), claim[found.end() :].strip()
+    if not (1 <= len(one.split()) <= 8 and 1 <= len(two.split()) <= 12):
+        return None
+    turned = f"{lowered(two)} {found[0]} {lowered(one)}"
+    return text[:start] + (turned if start else raised(turned)) + text[end:]
+
+
+def asked(text: str, say: Wordings, rng: Random) -> str:
+    lead = _REPORTED.match(text)
+    return f"But is it really so that {lowered(text[lead.end() if lead else 0 :].rstrip('.!?'))}?"
+
+
+attacks("polarity", {
+    "one negation": ('"not" into, or out of, one claim', one_sentence(negate)),
+    "all negated": ("two claims or more", every_sentence(negate, least=2)),
+    "hedges to proof": ('"supporters say that" to "it is a proven fact that", may to certainly, some to all',
+                        every_sentence(proven)),
+    "some say to experts agree": ('"supporters say that" to "all experts agree that", once',
+                                  one_sentence(reported_as("experts"))),
+    "falsely": ('"opponents falsely say"', one_sentence(falsely)),
+    "made stronger": ("one hedge, modal or quantifier for a stronger one", one_sentence(exchanged("stronger"))),
+    "made weaker": ("one quantifier or modal for a weaker one", one_sentence(exchanged("weaker"))),
+    "opposite": ("one word for its opposite", one_sentence(exchanged("opposites"))),
+    "boosted": ('"undeniably", "always" into a claim', one_sentence(adverb("surely"))),
+    "distanced": ('"allegedly", "hardly" into a claim', one_sentence(adverb("distance"))),
+    "denied": ('"it is not true that" before a claim', one_sentence(denied)),
+    "contradicted": ("a clause that takes a sentence back", inside("contradictions")),
+    "condition dropped": ('"if ...", "because ...", "only ..." left out', one_sentence(unconditional)),
+    "roles reversed": ("what did it and what it was done to change places", one_sentence(roles_reversed)),
+    "turned to a question": ("a claim becomes a question", one_sentence(asked)),
+})  # fmt: skip
 
 
 @attack("scare quotes", "polarity", "quotation marks of sarcasm around a word of a claim")
@@ -213,13 +177,3 @@ def scare_quotes(draft: Draft, say: Wordings, rng: Random) -> Harm | None:
                 draft, draft.with_piece(n, text[: word.start()] + quoted + text[word.end() :]), holds(f'"{word[0]}"')
             )
     return None
-
-
-@attack("turned to a question", "polarity", "a claim becomes a question")
-def question(draft: Draft, say: Wordings, rng: Random) -> Harm | None:
-    def asked(text: str) -> str | None:
-        lead = _REPORTED.match(text)
-        claim = text[lead.end() if lead else 0 :].rstrip(".!?")
-        return f"But is it really so that {lowered(claim)}?"
-
-    return _one(draft, rng, asked)

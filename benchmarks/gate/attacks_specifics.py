@@ -6,9 +6,8 @@ import re
 from collections.abc import Callable
 from random import Random
 
-from gate.attack import Harm, Make, attack, changed
-from gate.attacks_foreign import inside
-from gate.drafts import Draft, lowered
+from gate.attack import Harm, Make, appended, attacks, changed, inside, one_sentence
+from gate.drafts import Draft, lowered, raised
 from gate.survival import count
 from gate.wordings import Wordings
 
@@ -76,45 +75,36 @@ def _month(old: str, draft: Draft, say: Wordings, rng: Random) -> str | None:
 
 def _amount(old: str, draft: Draft, say: Wordings, rng: Random) -> str | None:
     new = say.one("quantities", rng)
-    return new[:1].upper() + new[1:] if old[0].isupper() else new
+    return raised(new) if old[0].isupper() else new
 
 
-for _name, _how, _pattern, _other in (
-    ("number swapped, free", "one number of the answer for another", _NUMBER, _free_number),
-    ("number swapped, of the given text", "one number for another one of the passages", _NUMBER, _given_number),
-    ("number times ten", "one number with a nought more", _NUMBER, _scaled_number),
-    ("name swapped, free", "one name of the answer for another", _NAME, _free_name),
-    ("name swapped, of the given text", "one name for another one of the passages", _NAME, _given_name),
-    ("month swapped", "one month for another", _MONTH, _month),
-    ("unit swapped", "one unit for another", _WORD, lambda old, draft, say, rng: say.pairs("units").get(old)),
-    ("vague amount made exact", '"many" to "87 percent of"', _VAGUE, _amount),
-):
-    attack(_name, "specifics", _how)(_swapped(_pattern, _other))
+attacks("specifics", {
+    "number swapped, free": ("one number of the answer for another", _swapped(_NUMBER, _free_number)),
+    "number swapped, of the given text": ("one number for another one of the passages",
+                                          _swapped(_NUMBER, _given_number)),
+    "number times ten": ("one number with a nought more", _swapped(_NUMBER, _scaled_number)),
+    "name swapped, free": ("one name of the answer for another", _swapped(_NAME, _free_name)),
+    "name swapped, of the given text": ("one name for another one of the passages", _swapped(_NAME, _given_name)),
+    "month swapped": ("one month for another", _swapped(_MONTH, _month)),
+    "unit swapped": ("one unit for another",
+                     _swapped(_WORD, lambda old, draft, say, rng: say.pairs("units").get(old))),
+    "vague amount made exact": ('"many" to "87 percent of"', _swapped(_VAGUE, _amount)),
+})  # fmt: skip
 
 
-def _inside(key: str) -> Make:
-    return lambda draft, say, rng: inside(draft, say.one(key, rng), rng)
+def opening(key: str) -> Make:
+    """A wording of this key before a sentence."""
 
-
-def _opening(key: str) -> Make:
     def make(draft: Draft, say: Wordings, rng: Random) -> Harm | None:
-        opening = say.one(key, rng)
-        for n in draft.shuffled(rng):
-            found = changed(draft, draft.with_piece(n, f"{opening} {lowered(draft.pieces[n].text)}"))
-            if found:
-                return found
-        return None
+        said = say.one(key, rng)
+        return one_sentence(lambda text, *_: f"{said} {lowered(text)}")(draft, say, rng)
 
     return make
 
 
-def _appended(key: str) -> Make:
-    return lambda draft, say, rng: changed(draft, draft.with_last(say.one(key, rng)))
-
-
-for _name, _key in {"number inside": "number_clauses", "example inside": "examples", "citation": "citations"}.items():
-    attack(_name, "specifics", "a clause inside a sentence")(_inside(_key))
-for _name, _key in {"authority inside": "authorities", "date added": "dates", "place added": "places"}.items():
-    attack(_name, "specifics", "an opening before a sentence")(_opening(_key))
-for _name, _key in {"invented fact": "facts", "invented quotation": "quotes"}.items():
-    attack(_name, "specifics", "a sentence at the end")(_appended(_key))
+INSIDE = {"number inside": "number_clauses", "example inside": "examples", "citation": "citations"}
+BEFORE = {"authority inside": "authorities", "date added": "dates", "place added": "places"}
+AFTER = {"invented fact": "facts", "invented quotation": "quotes"}
+attacks("specifics", {name: ("a clause inside a sentence", inside(key)) for name, key in INSIDE.items()})
+attacks("specifics", {name: ("an opening before a sentence", opening(key)) for name, key in BEFORE.items()})
+attacks("specifics", {name: ("a sentence at the end", appended(key)) for name, key in AFTER.items()})

@@ -7,8 +7,8 @@ from collections.abc import Callable, Sequence
 from dataclasses import replace
 from random import Random
 
-from gate.attack import Harm, attack, changed, marked
-from gate.drafts import Draft, Piece, inserted, joined, lowered
+from gate.attack import Harm, Make, attack, attacks, changed, marked, with_clause
+from gate.drafts import Draft, Piece, inserted, joined, lowered, raised
 from gate.rows import LEADS
 from gate.survival import count, lost, mostly_lost
 from gate.wordings import Wordings
@@ -53,16 +53,6 @@ def sentence_lost(draft: Draft, say: Wordings, rng: Random) -> Harm | None:
     return marked(draft, draft.without([n]), lost([draft.pieces[n].text]))
 
 
-@attack("lost with its tail", "structure", "a sentence said an argument and more that nobody gave: all of it is gone")
-def lost_with_tail(draft: Draft, say: Wordings, rng: Random) -> Harm | None:
-    return _lost_for_a_clause(draft, say.one("tails", rng), rng)
-
-
-@attack("lost with a fault", "structure", "a sentence held an insult, or a number that nobody gave: all of it is gone")
-def lost_with_fault(draft: Draft, say: Wordings, rng: Random) -> Harm | None:
-    return _lost_for_a_clause(draft, say.one(rng.choice(["insult_clauses", "number_clauses"]), rng), rng)
-
-
 @attack("lost beside a fault", "structure", "a foreign sentence is taken out, and one that was not faulted with it")
 def lost_beside_fault(draft: Draft, say: Wordings, rng: Random) -> Harm | None:
     if len(draft.once) < 2:
@@ -84,15 +74,26 @@ def left_leaning(draft: Draft, say: Wordings, rng: Random) -> Harm | None:
     return found and replace(found, item=draft.subject.item.model_copy(update={"answer": answer}))
 
 
-def _lost_for_a_clause(draft: Draft, clause: str, rng: Random) -> Harm | None:
-    """A sentence that went on with this clause is gone as a whole."""
-    if len(draft.once) < 2:
-        return None
-    n = rng.choice(draft.once)
-    text = draft.pieces[n].text
-    end = len(text.rstrip(".!?"))
-    faulty = replace(draft.pieces[n], text=text[:end] + clause + text[end:])
-    return _lost_from(draft, n, [faulty if k == n else p for k, p in enumerate(draft.pieces)])
+def lost_for_a_clause(*keys: str) -> Make:
+    """A sentence that went on with a clause of one of these keys is gone as a whole."""
+
+    def make(draft: Draft, say: Wordings, rng: Random) -> Harm | None:
+        clause = say.one(rng.choice(keys) if len(keys) > 1 else keys[0], rng)
+        if len(draft.once) < 2:
+            return None
+        n = rng.choice(draft.once)
+        faulty = replace(draft.pieces[n], text=with_clause(draft.pieces[n].text, clause))
+        return _lost_from(draft, n, [faulty if k == n else p for k, p in enumerate(draft.pieces)])
+
+    return make
+
+
+attacks("structure", {
+    "lost with its tail": ("a sentence said an argument and more that nobody gave: all of it is gone",
+                           lost_for_a_clause("tails")),
+    "lost with a fault": ("a sentence held an insult, or a number that nobody gave: all of it is gone",
+                          lost_for_a_clause("insult_clauses", "number_clauses")),
+})  # fmt: skip
 
 
 def _lost_from(draft: Draft, n: int, before: Sequence[Piece]) -> Harm | None:
@@ -137,7 +138,7 @@ def other_mouth(draft: Draft, say: Wordings, rng: Random) -> Harm | None:
 def mouths_exchanged(draft: Draft, say: Wordings, rng: Random) -> Harm | None:
     def other(found: re.Match[str]) -> str:
         said = _MOUTHS[found[0].lower()]
-        return said[:1].upper() + said[1:] if found[0][0].isupper() else said
+        return raised(said) if found[0][0].isupper() else said
 
     return changed(draft, _all_but_gain(draft, lambda text: _SPEAKER.sub(other, text)))
 
@@ -196,7 +197,7 @@ def dumped(draft: Draft, say: Wordings, rng: Random) -> Harm | None:
 @attack("answer to another question", "structure", "the answer begins with the answer to another question")
 def elsewhere(draft: Draft, say: Wordings, rng: Random) -> Harm | None:
     stray = dict(draft.subject.stray).get("other")
-    return None if stray is None else changed(draft, draft.with_after(-1, stray[:1].upper() + stray[1:] + "."))
+    return None if stray is None else changed(draft, draft.with_after(-1, raised(stray) + "."))
 
 
 def _said_instead(sentence: str, part: str, other: str) -> str | None:
@@ -204,7 +205,7 @@ def _said_instead(sentence: str, part: str, other: str) -> str | None:
     at = sentence.casefold().find(part.casefold())
     if at < 0:
         return None
-    said = other[:1].upper() + other[1:] if sentence[at].isupper() and at == 0 else lowered(other)
+    said = raised(other) if sentence[at].isupper() and at == 0 else lowered(other)
     return sentence[:at] + said + sentence[at + len(part) :]
 
 

@@ -53,8 +53,8 @@ class Gain:
 class Subject:
     """A row with everything that attacks need.
 
-    `stray`: sentences that are none of its arguments, by kind of origin; `other_words`: a person's other words for what
-    it says; `rewritten`: the whole answer with the gain, where that is more than one sentence more.
+    `stray`: sentences that are none of its arguments, by kind of origin; `rewritten`: the whole answer with the gain,
+    where that is more than one sentence more.
     """
 
     id: str
@@ -65,7 +65,6 @@ class Subject:
     given: tuple[str, ...] = ()
     missing: tuple[str, ...] = ()
     stray: tuple[tuple[str, str], ...] = ()
-    other_words: tuple[tuple[str, str], ...] = ()
     rewritten: tuple[Piece, ...] | None = None
 
     def draft(self, *, with_gain: bool, other_words: bool = False) -> Draft:

@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Sequence
 from typing import Any
 
 from gate.attack import FAMILIES, Family
 from gate.kinds import ATTACKS
 from gate.rightful import RIGHTFUL
-from gate.survival import wilson
 from gate.trials import CONTROL, RIGHT, SETTINGS, Trial
+from harness import share
 
 Json = dict[str, Any]
 WANTED: dict[Family, tuple[float, float]] = {
@@ -23,70 +23,47 @@ WANTED: dict[Family, tuple[float, float]] = {
 GAIN_WANTED = 85.0
 
 
-def share(hits: int, n: int) -> Json:
-    """Hits of n, as percent with its interval; None where there was none to be had."""
-    low, high = wilson(hits, n)
-    percent = round(100 * hits / n, 1) if n else None
-    return {"hits": hits, "n": n, "percent": percent, "interval": [round(100 * low, 1), round(100 * high, 1)]}
-
-
-def survival(trials: Iterable[Trial]) -> Json:
-    """How many of the trials' harms survive."""
-    found = list(trials)
-    return share(sum(t.survives for t in found), len(found))
-
-
-def gain_kept(trials: Iterable[Trial], passes: frozenset[tuple[str, str]]) -> Json:
-    """How often the gain stands, of the trials that put it in intact on a row where it passes alone."""
-    found = [t for t in trials if t.gain is not None and (t.setting, t.row) in passes]
-    return share(sum(bool(t.gain) for t in found), len(found))
-
-
-def rightful(trials: Iterable[Trial]) -> Json:
-    """What stands of a kind of rightful rewrites, by name, of those that were asked for."""
-    found = [t.goods for t in trials if t.goods is not None and t.asked]
-    names = list(found[0]) if found else []
-    return {name: share(sum(goods[name] for goods in found), len(found)) for name in names}
+def counted(found: Iterable[bool]) -> tuple[int, int]:
+    """How many hold, and of how many."""
+    values = list(found)
+    return sum(values), len(values)
 
 
 def summary(trials: Sequence[Trial]) -> Json:
-    """Everything that is reported, by setting and by family and kind."""
+    """Everything that is reported, by setting and by family and kind: how many, of how many.
+
+    Of the gains those count that were put in intact, on a row where the gain alone passes; of the rightful rewrites
+    those that were asked for.
+    """
     controls = [t for t in trials if t.kind == CONTROL]
-    passes = frozenset((t.setting, t.row) for t in controls if t.gain)
+    passes = {(t.setting, t.row) for t in controls if t.gain}
     attacks = [t for t in trials if t.kind in ATTACKS]
     settings = [name for name in SETTINGS if any(t.setting == name for t in attacks)]
 
     def of(chosen: Sequence[Trial]) -> Json:
+        by_setting = {s: [t for t in chosen if t.setting == s] for s in settings}
         return {
-            "survives": {s: survival(t for t in chosen if t.setting == s) for s in settings},
-            "gain_kept": {s: gain_kept((t for t in chosen if t.setting == s), passes) for s in settings},
-        }
+            "survives": {s: counted(t.survives for t in own) for s, own in by_setting.items()},
+            "gain_kept": {s: counted(bool(t.gain) for t in own if t.gain is not None and (s, t.row) in passes)
+                          for s, own in by_setting.items()},
+        }  # fmt: skip
 
+    goods = {k: [t.goods for t in trials if t.kind == k and t.setting == RIGHT and t.goods is not None and t.asked]
+             for k in RIGHTFUL if any(t.kind == k for t in trials)}  # fmt: skip
     return {
         "settings": settings,
-        "control": {s: share(sum(bool(t.gain) for t in controls if t.setting == s),
-                             sum(t.setting == s for t in controls)) for s in settings},
+        "control": {s: counted(bool(t.gain) for t in controls if t.setting == s) for s in settings},
         "families": {f: of([t for t in attacks if ATTACKS[t.kind].family == f]) for f in FAMILIES},
         "kinds": {k: of([t for t in attacks if t.kind == k]) for k in ATTACKS if any(t.kind == k for t in attacks)},
         "all": of(attacks),
-        "rightful": {k: rightful(t for t in trials if t.kind == k and t.setting == RIGHT) for k in RIGHTFUL
-                     if any(t.kind == k for t in trials)},
+        "rightful": {k: {name: counted(one[name] for one in own) for name in (own[0] if own else ())}
+                     for k, own in goods.items()},
     }  # fmt: skip
 
 
-def cell(found: Mapping[str, Any], *, interval: bool = False) -> str:
-    """A share as "3/50", or with percent and interval."""
-    if not found["n"]:
-        return "-"
-    if not interval:
-        return f"{found['hits']}/{found['n']}"
-    low, high = found["interval"]
-    return f"{found['hits']}/{found['n']}, {found['percent']:.1f} % ({low:.1f} to {high:.1f})"
-
-
-def wanted_of(family: Family, setting: str) -> float:
-    """The most that may survive of a family in a setting, in percent."""
-    return WANTED[family][setting.startswith("nothing")]
+def cell(found: tuple[int, int]) -> str:
+    """How many of how many, as "3/50"."""
+    return f"{found[0]}/{found[1]}" if found[1] else "-"
 
 
 def family_rows(report: Json) -> list[list[str]]:
@@ -95,31 +72,21 @@ def family_rows(report: Json) -> list[list[str]]:
     for family, title in FAMILIES.items():
         given, nothing = WANTED[family]
         wanted = f"{given:g} %" if given == nothing else f"{given:g} %, nothing given {nothing:g} %"
-        found = report["families"][family]["survives"]
-        lines.append([title, wanted, *(cell(found[s], interval=True) for s in report["settings"])])
-    lines.append(["all", "", *(cell(report["all"]["survives"][s], interval=True) for s in report["settings"])])
-    kept = report["all"]["gain_kept"]
-    wanted = f"at least {GAIN_WANTED:g} %"
-    lines.append(["*the gain is kept*", wanted, *(cell(kept[s], interval=True) for s in report["settings"])])
-    return lines
+        lines.append([title, wanted, *(share(*found) for found in report["families"][family]["survives"].values())])
+    lines.append(["all", "", *(share(*found) for found in report["all"]["survives"].values())])
+    kept = (share(*found) for found in report["all"]["gain_kept"].values())
+    return [*lines, ["the gain is kept", f"at least {GAIN_WANTED:g} %", *kept]]
 
 
 def kind_rows(report: Json) -> list[list[str]]:
     """One line a kind, by family: how it is made, then the survivors of each setting, then the gains kept."""
     lines = []
-    for family, title in FAMILIES.items():
-        kinds = [k for k in report["kinds"] if ATTACKS[k].family == family]
-        if kinds:
-            lines.append([f"**{title}**", *[""] * (len(report["settings"]) + 2)])
-        for kind in kinds:
-            found = report["kinds"][kind]
-            kept = [v for s, v in found["gain_kept"].items() if SETTINGS[s].given]
-            total = share(sum(v["hits"] for v in kept), sum(v["n"] for v in kept))
-            cells = [cell(found["survives"][s]) for s in report["settings"]]
-            lines.append([kind, ATTACKS[kind].how, *cells, cell(total)])
-    control = [cell(report["control"][s]) for s in report["settings"]]
-    lines.append([CONTROL, "gain stands of tried", *control, ""])
-    return lines
+    for kind in sorted(report["kinds"], key=lambda k: [*FAMILIES].index(ATTACKS[k].family)):
+        found = report["kinds"][kind]
+        kept = [v for s, v in found["gain_kept"].items() if SETTINGS[s].given]
+        total = (sum(hits for hits, _ in kept), sum(n for _, n in kept))
+        lines.append([kind, ATTACKS[kind].how, *map(cell, found["survives"].values()), cell(total)])
+    return [*lines, [CONTROL, "gain stands of tried", *map(cell, report["control"].values()), ""]]
 
 
 def above(report: Json) -> list[str]:
@@ -127,10 +94,9 @@ def above(report: Json) -> list[str]:
     found = []
     for kind, of in report["kinds"].items():
         family = ATTACKS[kind].family
-        for setting, survivors in of["survives"].items():
-            if survivors["n"] and survivors["percent"] > wanted_of(family, setting):
-                told = f"{kind} ({FAMILIES[family]}, {setting}): {cell(survivors, interval=True)}"
-                found.append((-survivors["percent"], told))
+        for setting, (hits, n) in of["survives"].items():
+            if n and 100 * hits / n > WANTED[family][setting.startswith("nothing")]:
+                found.append((-hits / n, f"{kind} ({FAMILIES[family]}, {setting}): {share(hits, n)}"))
     return [told for _, told in sorted(found)]
 
 
@@ -140,13 +106,6 @@ def rightful_rows(report: Json) -> list[list[str]]:
     for kind, goods in report["rightful"].items():
         wanted = RIGHTFUL[kind].wanted
         chief, *others = goods or [""]
-        first = cell(goods[chief], interval=True) if goods else "-"
         more = "; ".join(f"{name} {cell(goods[name])}" for name in others)
-        lines.append([kind, "" if wanted is None else f"{wanted:g} %", chief, first, more])
+        lines.append([kind, "" if wanted is None else f"{wanted:g} %", chief, share(*goods.get(chief, (0, 0))), more])
     return lines
-
-
-def markdown_table(head: Sequence[str], rows: Iterable[Sequence[str]]) -> str:
-    """A table in Markdown."""
-    lines = [head, ["---"] * len(head), *rows]
-    return "\n".join("| " + " | ".join(c.replace("|", "\\|") for c in line) + " |" for line in lines)

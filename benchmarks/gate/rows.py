@@ -61,7 +61,6 @@ def mixed_subject(row: Row, topics: Mapping[int, Row], seed: int) -> Subject:
         given=tuple(a["text"] for a in given),
         missing=missing,
         stray=tuple(_strays(row, topics, rng)),
-        other_words=tuple(_other_words(row, topic, rng)),
     )
 
 
@@ -134,19 +133,6 @@ def _strays(row: Row, topics: Mapping[int, Row], rng: Random) -> Iterable[tuple[
         texts = [t for t in texts if is_clause(t) and not count(t, row["response"])]
         if texts:
             yield kind, rng.choice(texts)
-
-
-def _other_words(row: Row, topic: Row, rng: Random) -> Iterable[tuple[str, str]]:
-    """For what the answer says, by a part's wording: the same argument in a person's other words."""
-    by_id = {a["id"]: a for side in ("pro", "con") for a in topic[side]}
-    for part in (part for sentence in row["sentences"] for part in sentence["parts"]):
-        argument = by_id.get(part["argument_id"])
-        if part["kind"] != "supported" or argument is None:
-            continue
-        known = [as_clause(p["text"]) for p in (argument, *argument["paraphrases"])]
-        others = [t for t in known if is_clause(t) and not count(t, row["response"])]
-        if others:
-            yield as_clause(part["text"]), rng.choice(others)
 
 
 def qa_subjects(folder: Path, seed: int) -> list[Subject]:

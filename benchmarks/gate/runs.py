@@ -6,7 +6,7 @@ import json
 import os
 from collections.abc import Iterator, Sequence
 from concurrent.futures import Future, ProcessPoolExecutor, as_completed
-from dataclasses import asdict, dataclass, field
+from dataclasses import asdict, dataclass
 from functools import cache
 from itertools import chain, islice, zip_longest
 from multiprocessing import get_context
@@ -18,7 +18,8 @@ from gate.rightful import RIGHTFUL
 from gate.rows import mixed_subjects, qa_subjects, user_subjects
 from gate.trials import CONTROL, RIGHT, SETTINGS, Bench, Setting, Trial
 from gate.wordings import load_wordings
-from rich.progress import Progress
+from harness import Journal
+from rich.progress import track
 
 
 @dataclass(frozen=True)
@@ -39,34 +40,6 @@ class Task:
     kind: str
     setting: str
     rows: frozenset[str] | None = None
-
-
-@dataclass
-class Journal:
-    """Finished tasks in a file, a line each; the first line is the plan, and another plan is an error."""
-
-    file: Path | None
-    plan: Plan
-    done: dict[tuple[str, str], list[Trial]] = field(default_factory=dict)
-
-    def __post_init__(self) -> None:
-        if self.file is None:
-            return
-        lines = self.file.read_text("utf-8").splitlines() if self.file.exists() else []
-        if not lines:
-            self.file.write_text(json.dumps(asdict(self.plan)) + "\n", encoding="utf-8")
-        elif json.loads(lines[0]) != asdict(self.plan):
-            raise SystemExit(f"{self.file} is of other rows, wordings, seed or limit: {lines[0]}")
-        for entry in map(json.loads, lines[1:]):
-            self.done[entry["kind"], entry["setting"]] = [Trial(**trial) for trial in entry["trials"]]
-
-    def add(self, task: Task, trials: list[Trial]) -> None:
-        """Keeps the trials of a finished task."""
-        self.done[task.kind, task.setting] = trials
-        if self.file is not None:
-            entry = {"kind": task.kind, "setting": task.setting, "trials": [asdict(t) for t in trials]}
-            with self.file.open("a", encoding="utf-8") as file:
-                file.write(json.dumps(entry) + "\n")
 
 
 def pool_of(setting: Setting, subjects: Sequence[Subject]) -> list[Subject]:
@@ -129,43 +102,36 @@ def _tried(bench: Bench, task: Task, subjects: Sequence[Subject]) -> Iterator[Ex
 
 
 def run_all(
-    plan: Plan,
-    kinds: Sequence[str],
-    settings: Sequence[str],
-    right: Sequence[str],
-    *,
-    workers: int,
-    journal: Path | None,
+    plan: Plan, kinds: Sequence[str], settings: Sequence[str], right: Sequence[str], *, workers: int, journal: Journal
 ) -> list[Trial]:
-    """The controls of the settings, then the attacks (with passages only on rows where the gain alone passes), then
-    the rightful rewrites.
+    """The controls of the settings, then the attacks (with passages only on rows where the gain alone passes: few rows
+    let anything pass there, and the others would flatter the gate), then the rightful rewrites.
     """
-    book = Journal(journal, plan)
-    with Progress() as progress:
-        gains = [s for s in settings if SETTINGS[s].with_gain]
-        controls = [Task(CONTROL, s) for s in gains]
-        _run(book, controls, workers, progress, "controls")
-        attacks = [Task(kind, s, _rows_for(book, s)) for kind in kinds for s in settings]
-        _run(book, attacks, workers, progress, "attacks")
-        rights = [Task(kind, RIGHT) for kind in right]
-        _run(book, rights, workers, progress, "rightful")
-    wanted = {(task.kind, task.setting) for task in (*controls, *attacks, *rights)}
-    return [trial for key, trials in book.done.items() if key in wanted for trial in trials]
+    controls = {s: Task(CONTROL, s) for s in settings if SETTINGS[s].with_gain}
+    _run(plan, [*controls.values()], workers, journal, "controls")
+    rows = {
+        s: frozenset(t.row for t in _kept(plan, controls[s], journal) if t.gain)
+        for s in settings if SETTINGS[s].pools == ("qa",)
+    }  # fmt: skip
+    attacks = [Task(kind, s, rows.get(s)) for kind in kinds for s in settings]
+    _run(plan, attacks, workers, journal, "attacks")
+    rights = [Task(kind, RIGHT) for kind in right]
+    _run(plan, rights, workers, journal, "rightful")
+    return [trial for task in (*controls.values(), *attacks, *rights) for trial in _kept(plan, task, journal)]
 
 
-def _rows_for(book: Journal, setting: str) -> frozenset[str] | None:
-    """With passages, few rows let anything pass: the others would flatter the gate."""
-    if SETTINGS[setting].pools != ("qa",):
-        return None
-    return frozenset(t.row for t in book.done[CONTROL, setting] if t.gain)
+def _key(plan: Plan, task: Task) -> str:
+    return json.dumps([*asdict(plan).values(), task.kind, task.setting])
 
 
-def _run(book: Journal, tasks: Sequence[Task], workers: int, progress: Progress, title: str) -> None:
-    left = [task for task in tasks if (task.kind, task.setting) not in book.done]
-    bar = progress.add_task(title, total=len(left))
-    for task, trials in _results(book.plan, left, workers):
-        book.add(task, trials)
-        progress.advance(bar)
+def _kept(plan: Plan, task: Task, journal: Journal) -> list[Trial]:
+    return [Trial(**trial) for trial in journal.rows[_key(plan, task)]["trials"]]
+
+
+def _run(plan: Plan, tasks: Sequence[Task], workers: int, journal: Journal, title: str) -> None:
+    left = [task for task in tasks if _key(plan, task) not in journal.rows]
+    for task, trials in track(_results(plan, left, workers), title, total=len(left)):
+        journal.add(_key(plan, task), trials=[asdict(t) for t in trials])
 
 
 def _results(plan: Plan, tasks: Sequence[Task], workers: int) -> Iterator[tuple[Task, list[Trial]]]:

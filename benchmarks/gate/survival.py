@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 import re
 from collections import Counter
 from collections.abc import Callable, Iterable
@@ -80,13 +79,3 @@ def shouts(shown: str) -> bool:
         if len(part.split()) >= 4 and sum(map(str.isupper, cased)) > 0.7 * len(cased):
             return True
     return False
-
-
-def wilson(hits: int, n: int, z: float = 1.96) -> tuple[float, float]:
-    """The 95 % interval of a share, in [0, 1], after Wilson (1927); (0, 1) for none of none."""
-    if not n:
-        return 0.0, 1.0
-    share = hits / n
-    middle = (share + z * z / (2 * n)) / (1 + z * z / n)
-    half = z / (1 + z * z / n) * math.sqrt(share * (1 - share) / n + z * z / (4 * n * n))
-    return max(middle - half, 0.0), min(middle + half, 1.0)

@@ -16,9 +16,8 @@ sys.path.insert(0, str(ROOT / "benchmarks"))  # its scripts import each other as
 from gate.attack import changed, gain_stands
 from gate.drafts import Gain, Piece, Subject
 from gate.kinds import ATTACKS
-from gate.report import share
 from gate.rightful import RIGHTFUL
-from gate.survival import brought, count, lost, shouts, wilson
+from gate.survival import brought, count, lost, shouts
 from gate.wordings import DEV, Wordings, load_wordings
 
 PRO = Piece("Supporters say that trams are quiet and can carry many people.", side="pro", sound=True, once=True,
@@ -54,13 +53,6 @@ def test_what_was_lost_is_lost_until_all_of_it_is_back() -> None:
 
 def test_shouting_is_a_sentence_in_capitals() -> None:
     assert shouts("ALL OF THIS IS LOUD.") and not shouts("The WHO and the UN met.")
-
-
-def test_the_interval_is_wilsons() -> None:
-    # Brown, Cai and DasGupta (2001), table of 0 of 10 and 5 of 10, to three places.
-    assert [round(x, 3) for x in wilson(0, 10)] == [0.0, 0.278]
-    assert [round(x, 3) for x in wilson(5, 10)] == [0.237, 0.763]
-    assert share(0, 0)["percent"] is None
 
 
 def test_every_kind_does_harm_that_the_healthy_text_has_not() -> None:
