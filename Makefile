@@ -13,8 +13,11 @@ SUPPLY_ENV := .venv-supply
 SUPPLY := pip-audit==2.10.1 pip-licenses==5.5.5 cyclonedx-bom==7.5.0 uv==0.13.9
 
 SECONDS ?= 900
+# Mutants to try of each area, and the seed that picks them; MUTANTS=0 tries all.
+MUTANTS ?= 60
+SEED ?= 0
 
-.PHONY: demo test test-all check site wheel supply ranges fuzz clean
+.PHONY: demo test test-all check site wheel supply ranges fuzz coverage mutants clean
 
 demo: $(DEMO_ENV)/.installed ## the light install, and the main job on a real example
 	$(DEMO_ENV)/bin/eirene refine $(EXAMPLE)
@@ -58,6 +61,16 @@ fuzz: $(TEST_ENV)/.installed ## every reader of foreign text, led by coverage, f
 	$(TEST_ENV)/bin/python -c "import atheris; atheris.instrument_imports(include=['eirene']).__enter__(); import tests.fuzz; tests.fuzz.main('build/fuzz', $(SECONDS))"
 	@test ! -e build/fuzz/found/places.txt || { cat build/fuzz/found/places.txt; exit 1; }
 
+coverage: $(TEST_ENV)/.installed ## branches of the package that `make test` runs, by module; all of them in build/coverage
+	$(TEST_ENV)/bin/python -m pip install --quiet --disable-pip-version-check -c constraints.txt pytest-cov==7.1.0 coverage==7.17.5
+	mkdir -p build/coverage
+	$(PYTEST) --cov --cov-branch --cov-report=html:build/coverage/html --cov-report=json:build/coverage/all.json \
+	  --cov-report=term:skip-covered
+
+mutants: $(TEST_ENV)/.installed ## share of small changes to vote, gate, journal, redaction, readers that tests see; in mutants/
+	$(TEST_ENV)/bin/python -m pip install --quiet --disable-pip-version-check -c constraints.txt mutmut==3.8.1
+	$(TEST_ENV)/bin/python -m tests.mutants $(MUTANTS) $(SEED)
+
 $(DEMO_ENV)/.installed: pyproject.toml constraints.txt
 	$(PYTHON) -m venv $(DEMO_ENV)
 	$(DEMO_ENV)/bin/python -m pip install --quiet --disable-pip-version-check -c constraints.txt -e .
@@ -75,4 +88,4 @@ $(SUPPLY_ENV)/.installed: Makefile
 	touch $@
 
 clean:
-	rm -rf $(DEMO_ENV) $(TEST_ENV) $(SUPPLY_ENV) .venv-ranges dist build .pytest_cache .mypy_cache .ruff_cache .hypothesis
+	rm -rf $(DEMO_ENV) $(TEST_ENV) $(SUPPLY_ENV) .venv-ranges dist build mutants .pytest_cache .mypy_cache .ruff_cache .hypothesis
