@@ -69,7 +69,7 @@ coverage: $(TEST_ENV)/.installed ## branches of the package that `make test` run
 
 mutants: $(TEST_ENV)/.installed ## share of small changes to vote, gate, journal, redaction, readers that tests see; in mutants/
 	$(TEST_ENV)/bin/python -m pip install --quiet --disable-pip-version-check -c constraints.txt mutmut==3.8.1
-	$(TEST_ENV)/bin/python -m tests.mutants $(MUTANTS) $(SEED)
+	$(TEST_ENV)/bin/python tests/mutants.py $(MUTANTS) $(SEED)
 
 $(DEMO_ENV)/.installed: pyproject.toml constraints.txt
 	$(PYTHON) -m venv $(DEMO_ENV)

@@ -169,7 +169,7 @@ def _forms(secret: str) -> Iterator[str]:
     """The secret as it may be written."""
     yield from (secret, quote(secret), quote(secret, safe=""), quote_plus(secret), html.escape(secret))
     yield json.dumps(secret)[1:-1]
-    yield base64.b64encode(secret.encode("utf-8", "replace")).decode("ascii").rstrip("=")
+    yield base64.b64encode(secret.encode()).decode("ascii").rstrip("=")
 
 
 def _lower(text: str) -> str:

@@ -71,20 +71,35 @@ def test_chats_in_parquet_and_a_history_in_a_column_of_its_own(tmp_path: Path) -
 
 
 def test_a_chat_that_cannot_be_understood_is_one_clear_error(subtests: pytest.Subtests, tmp_path: Path) -> None:
-    cases: list[tuple[Any, str]] = [
-        ({"messages": [*BEFORE, ASKED]}, "ends with a message of the role 'user'"),
-        ({"messages": [ASKED, ANSWER, TOOL]}, "ends with a message of the role 'tool'"),
-        ({"messages": [ASKED, ANSWER, ANSWER]}, "'assistant' between the last question and the answer"),
-        ({"messages": [ASKED, BEFORE[0], ANSWER]}, "'system' between the last question and the answer"),
-        ({"messages": [ANSWER]}, "has no message of the user"),
-        ({"messages": []}, "holds no messages"),
-        ({"messages": "hello"}, "must be [{"),
-        ({"messages": [{**ASKED, "role": "wizard"}, ANSWER]}, "must be 'system', 'user', 'assistant' or 'tool'"),
-        ({"text": "hello"}, "is no chat: it has no column messages, conversations, conversation, or prompt and"),
+    cases: list[tuple[Any, str, str]] = [
+        (
+            {"messages": [*BEFORE, ASKED]},
+            "'messages' ends with a message of the role 'user'; a chat ends",
+            "messages",
+        ),
+        ({"messages": [ASKED, ANSWER], "id": [7]}, "the column 'id' must be", "id"),
+        ({"messages": [ASKED, ANSWER, TOOL]}, "ends with a message of the role 'tool'", "messages"),
+        ({"messages": [ASKED, ANSWER, ANSWER]}, "'assistant' between the last question and the answer", "messages"),
+        ({"messages": [ASKED, BEFORE[0], ANSWER]}, "'system' between the last question and the answer", "messages"),
+        ({"messages": [ANSWER]}, "has no message of the user", "messages"),
+        ({"messages": []}, "holds no messages", "messages"),
+        ({"messages": "hello"}, "must be [{", "messages"),
+        (
+            {"messages": [{**ASKED, "role": "wizard"}, ANSWER]},
+            "must be 'system', 'user', 'assistant'",
+            "messages",
+        ),
+        (
+            {"text": "hello", "n": 1},
+            "is no chat: it has no column messages, conversations, conversation, or prompt and completion; "
+            "columns: text, n",
+            "-",
+        ),
     ]
-    for row, said in cases:
+    for row, said, field in cases:
         with subtests.test(case=row):
             with pytest.raises(InputError) as found:
                 read(row, tmp_path)
             assert said in str(found.value)
-            assert "chats.jsonl" in str(found.value)
+            assert str(found.value).startswith(f"{tmp_path / 'chats.jsonl'}, line 1: ")
+            assert (found.value.field or "-").startswith(field)

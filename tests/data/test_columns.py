@@ -161,35 +161,49 @@ def test_the_rows_number_may_be_the_id(tmp_path: Path) -> None:
 
 
 def test_what_does_not_fit_names_the_column(subtests: pytest.Subtests, tmp_path: Path) -> None:
-    cases: list[tuple[tuple[str, ...], dict[str, Any], str]] = [
-        (MAPPED, {"prompt": "Why?"}, "x.jsonl, line 1: there is no column 'response'; columns: prompt"),
-        (MAPPED, {"prompt": "Why?", "response": None}, "the column 'response' is empty, and 'answer' is needed"),
-        (MAPPED, {"prompt": "Why?", "response": 5}, "the column 'response' must be a text, got the number 5"),
-        (MAPPED, {"prompt": "Why?", "response": " "}, "'answer' must not be blank"),
-        (MAPPED, {"prompt": "Why?", "response": " "}, "(from the column 'response')"),
-        (("context=docs",), {**QA, "docs": [{"text": 1}]}, "object {'text': 1} among them"),
-        (("context=docs",), {**QA, "docs": 5}, 'such as {"title": "...", "text": "..."}, got the number 5'),
+    cases: list[tuple[tuple[str, ...], dict[str, Any], str, str]] = [
+        (MAPPED, {"prompt": "Why?"}, "x.jsonl, line 1: there is no column 'response'; columns: prompt", "answer"),
+        (
+            MAPPED,
+            {"prompt": "Why?", "response": None},
+            "the column 'response' is empty, and 'answer' is needed",
+            "answer",
+        ),
+        (MAPPED, {"prompt": "Why?", "response": 5}, "the column 'response' must be a text, got the number 5", "answer"),
+        (MAPPED, {"prompt": "Why?", "response": " "}, "'answer' must not be blank", "answer"),
+        (MAPPED, {"prompt": "Why?", "response": " "}, "(from the column 'response')", "answer"),
+        (("context=docs",), {**QA, "docs": [{"text": 1}]}, "object {'text': 1} among them", "context"),
+        (("context=docs",), {**QA, "docs": 5}, 'such as {"title": "...", "text": "..."}, got the number 5', "context"),
         (
             ("meta=info",),
             {**QA, "info": "[1]"},
             "'info' must be an object with keys and values, got the text '[1]'",
+            "meta",
         ),
-        (("meta=info",), {**QA, "info": "{"}, "x.jsonl, line 1: the column 'info' begins as JSON and is not JSON"),
-        (("meta.a=b", "meta=meta"), {**QA, "b": 1, "meta": {"a": 2}}, "two columns would be 'a' under 'meta'"),
+        (
+            ("meta=info",),
+            {**QA, "info": "{"},
+            "x.jsonl, line 1: the column 'info' begins as JSON and is not JSON",
+            "meta",
+        ),
+        (("meta.a=b", "meta=meta"), {**QA, "b": 1, "meta": {"a": 2}}, "two columns would be 'a' under 'meta'", "meta"),
+        (("perspectives.pro=p",), {**QA, "p": {"a": 1}}, "the column 'p' must be", "perspectives"),
         (
             ("perspectives=p",),
             {**QA, "p": [{"name": "pro"}]},
-            "'perspectives[0].arguments' is missing (from the column",
+            "'perspectives[0].arguments' is missing (from the column 'p')",
+            "perspectives",
         ),
-        (("gold=best",), QA, "in none of the rows read: there is no column 'best'; columns: question, answer"),
-        (("gold=anwser",), QA, "did you mean 'answer'?"),
+        (("gold=best",), QA, "in none of the rows read: there is no column 'best'; columns: question, answer", "map"),
+        (("gold=anwser",), QA, "there is no column 'anwser'; did you mean 'answer'?; columns: question, answer", "map"),
     ]
-    for columns, row, said in cases:
+    for columns, row, said, field in cases:
         with subtests.test(case=columns):
             with pytest.raises(InputError) as caught:
                 one(lines(tmp_path, row), *columns)
             assert said in str(caught.value)
-            assert "x.jsonl" in str(caught.value)
+            assert str(caught.value).startswith(str(tmp_path / "x.jsonl"))
+            assert (caught.value.field or "").split("[")[0] == field
 
 
 def test_a_table_names_a_missing_column_before_any_row_is_read(tmp_path: Path) -> None:
@@ -205,18 +219,23 @@ def test_an_optional_column_may_be_missing_in_some_rows(tmp_path: Path) -> None:
 def test_a_map_that_makes_no_sense_is_refused(subtests: pytest.Subtests) -> None:
     cases: list[tuple[list[str], str]] = [
         (["question"], "--map is FIELD=COLUMN, got 'question'"),
-        (["anwser=x"], "--map knows no field 'anwser' (did you mean 'answer'?); fields: id, question"),
+        (
+            ["anwser=x"],
+            "--map knows no field 'anwser' (did you mean 'answer'?); fields: id, question, history, answer, "
+            "perspectives, context, feedback, gold, meta, perspectives.NAME, meta.KEY",
+        ),
         (["context.a=x"], "--map knows no field 'context.a'"),
         (["meta.=x"], "--map knows no field 'meta.'"),
         (["answer=x", "answer=y"], "--map names 'answer' twice"),
-        (["answer=#"], "only an id can be the row's number"),
+        (["answer=#"], "--map answer=#: only an id can be the row's number"),
+        (["answer"], "--map is FIELD=COLUMN, got 'answer'"),
         (["perspectives=x", "perspectives.pro=y"], "either 'perspectives' or 'perspectives.NAME'"),
     ]
     for columns, said in cases:
         with subtests.test(case=columns):
             with pytest.raises(InputError) as caught:
                 open_dataset("nowhere", columns=columns)
-            assert said in str(caught.value)
+            assert said in str(caught.value) and caught.value.field == "map"
 
 
 def test_bytes_are_no_meta_and_can_be_left_out(tmp_path: Path) -> None:

@@ -19,6 +19,7 @@ from hypothesis import strategies as st
 from eirene.core.errors import InputError
 from eirene.core.records import Item
 from eirene.data import Selection, open_dataset, read_items
+from tests.rows import each
 
 QA = {"question": "Why?", "answer": "So."}
 
@@ -118,8 +119,9 @@ def test_an_id_used_twice_names_both_places(tmp_path: Path) -> None:
 
 def test_the_same_row_twice_without_an_id_is_an_error(tmp_path: Path) -> None:
     name = write(tmp_path / "x.jsonl", QA, QA)
-    with pytest.raises(InputError, match=r"line 2: has no 'id' and the same content as .*x.jsonl, line 1"):
+    with pytest.raises(InputError, match=r"line 2: has no 'id' and the same content as .*x.jsonl, line 1") as caught:
         read_items(name)
+    assert caught.value.field == "id"
 
 
 @given(st.lists(st.integers(0, 6), min_size=1, max_size=12))
@@ -139,12 +141,29 @@ def test_only_the_rows_that_are_taken_are_checked(tmp_path: Path) -> None:
     assert open_dataset(str(path), selection=Selection(limit=2)).check() == 2
     with pytest.raises(InputError, match="line 3: is not JSON"):
         open_dataset(str(path)).check()
+    path.write_bytes(as_jsonl([{"question": "Why?"}, *numbered([QA] * 2), {**QA, "id": "x", "gold": 5}]))
+    told = ["line 1: there is no column 'answer'; columns: question; say which", "line 4: 'gold' must be"]
+    for selection, ids in (
+        (Selection(), ["r0", "r1"]),
+        (Selection(limit=2), ["r0"]),
+        (Selection(sample=4), ["r0", "r1"]),
+    ):
+        data = open_dataset(str(path), selection=selection, skip_bad=True)
+        assert [item.id for item in data.read()] == ids
+        assert all(line.startswith(f"{path}, {said}") for said, line in zip(told, data.skipped, strict=False))
+        assert len(data.skipped) == len(ids)
+        assert not any("--skip-bad" in line for line in data.skipped)
+    with pytest.raises(InputError, match=r"line 1: .*; --skip-bad leaves such rows out and lists them$"):
+        open_dataset(str(path), skip_bad=False).check()
+    path.write_bytes(as_jsonl([{"question": "Why?"}] * 2))
+    with pytest.raises(InputError, match=r"^has no row that can be used \(2\); the first: .*line 1: there is no"):
+        open_dataset(str(path), skip_bad=True).check()
 
 
-@pytest.mark.parametrize("name", ["x.jsonl", "x.csv", "x.parquet", "folder"])
+@each("name", ["x.jsonl", "x.csv", "x.parquet", "folder"])
 def test_a_limit_beyond_all_rows_takes_them_all(name: str, tmp_path: Path) -> None:
     write_as = {"x.csv": as_csv, "x.parquet": as_parquet}.get(name, as_jsonl)
-    (tmp_path / "folder").mkdir()
+    (tmp_path / "folder").mkdir(exist_ok=True)
     path = tmp_path / (name if name != "folder" else "folder/x.jsonl")
     path.write_bytes(write_as(numbered([QA] * 3)))
     assert open_dataset(str(tmp_path / name), selection=Selection(limit=10**30)).check() == 3

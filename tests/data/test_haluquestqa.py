@@ -52,17 +52,24 @@ def test_the_statements_are_the_sentences_of_the_answer() -> None:
 
 
 def test_a_published_row_that_does_not_fit_is_named(subtests: pytest.Subtests) -> None:
-    cases: list[tuple[dict[str, Any], str]] = [
-        ({"output": "1. [Complete]"}, "'output' judges 1 statements, 'input' has 2"),
-        ({"output": "1. [Complete]\n2. fine"}, "no tag for statement 2"),
-        ({"output": "1. [Incomplete]\n2. [Complete]"}, "has no reason"),
-        ({"input": "Answer: 1. x"}, "'input' must hold"),
-        ({"input": 3}, "'input' must be a text"),
-        ({"instruction": ""}, "'instruction' must not be blank"),
+    cases: list[tuple[dict[str, Any], str, str]] = [
+        ({"output": "1. [Complete]"}, "'output' judges 1 statements, 'input' has 2", "output"),
+        ({"output": "1. [Complete]\n2. fine"}, "'output' has no tag for statement 2: 'fine'", "output"),
+        (
+            {"output": "1. [Incomplete]\n2. [Complete]"},
+            "'sentences.0.' is Incomplete and has no reason",
+            "sentences[0]",
+        ),
+        ({"input": "Answer: 1. x"}, "'input' must hold 'Question: ...' and a line 'Answer: 1. ...'", "input"),
+        ({"input": 3}, "'input' must be a text that is not blank, got 3", "input"),
+        ({"output": " "}, "'output' must be a text that is not blank, got ' '", "output"),
+        ({"instruction": ""}, "'instruction' must not be blank", "instruction"),
     ]
-    for change, said in cases:
-        with subtests.test(case=change), pytest.raises(InputError, match=f"here: .*{said}"):
-            parse({**PUBLISHED, **change})
+    for change, said, field in cases:
+        with subtests.test(case=change):
+            with pytest.raises(InputError, match=f"^here: .*{said}") as caught:
+                parse({**PUBLISHED, **change})
+            assert caught.value.field == field
 
 
 def test_a_row_that_does_not_fit_is_named(subtests: pytest.Subtests) -> None:

@@ -12,7 +12,7 @@ from pathlib import Path
 import pytest
 
 from eirene.core.errors import InputError
-from eirene.data.journal import Journal, open_journal
+from eirene.data.journal import Journal, is_held, open_journal
 from eirene.data.line_checksum import sealed
 
 
@@ -41,6 +41,12 @@ def test_what_was_appended_is_there_when_it_is_opened_again(path: Path) -> None:
         journal.append([line("d")])
     assert kept(path) == [line("a", 1), line("b", 2), {"key": "c"}]
     assert path.read_text().count("\n") == 3
+    told: list[tuple[int, int]] = []
+    with open_journal(path) as journal:
+        journal.append([line("x")] * 2200)
+        ends = [one.end for one in journal.lines(on_scan=lambda *read: told.append(read))]
+        assert [at.number for at in journal.lines()] == list(range(1, 2204))
+    assert told == [(ends[999], ends[-1]), (ends[1999], ends[-1])] and ends[-1] == path.stat().st_size
 
 
 def test_a_journal_works_without_what_windows_lacks(path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -84,7 +90,9 @@ def test_a_broken_line_is_named_and_left_alone(path: Path) -> None:
     good, other = sealed(b'{"key":"a"}') + b"\n", sealed(b'{"key":"b"}')
     for broken in (b'{"key"', b"[1]", other.replace(b'"b"', b'"c"'), json.dumps(json.loads(other)).encode()):
         path.write_bytes(good + broken + b"\n" + good)
-        with pytest.raises(InputError, match=r"rows\.jsonl, line 2: is no line of a journal"):
+        with pytest.raises(
+            InputError, match=r"rows\.jsonl, line 2: is no line of a journal: it .*; without it, what it"
+        ):
             open_journal(path)
         assert path.read_bytes() == good + broken + b"\n" + good
         with Journal(path) as journal:
@@ -98,8 +106,16 @@ def test_what_a_run_cannot_go_on_from_is_named(path: Path) -> None:
     def refuse(_: object) -> None:
         raise ValueError("it is of another kind")
 
+    def refuse_by_name(_: object) -> None:
+        raise InputError(f"{path}, line 1: is old", field="key")
+
     with pytest.raises(InputError, match=r"rows\.jsonl, line 1: cannot be gone on from: it is of another kind"):
         open_journal(path, on_line=refuse)
+    with pytest.raises(InputError, match=r"rows\.jsonl, line 1: is old") as caught:
+        open_journal(path, on_line=refuse_by_name)
+    assert str(caught.value).count("line 1") == 1 and caught.value.field == "key"
+    open_journal(path, anew=True).close()
+    assert path.read_bytes() == b""
 
 
 def test_dropped_lines_are_gone_and_the_lock_goes_with_the_new_file(tmp_path: Path) -> None:
@@ -113,8 +129,12 @@ def test_dropped_lines_are_gone_and_the_lock_goes_with_the_new_file(tmp_path: Pa
         journal.drop([(at.begin, at.end) for at in journal.lines() if at.number != 2])
         assert path.read_bytes() == texts[1]
         journal.append([line("d")])
-        with pytest.raises(InputError, match="in use by another run"):
+        with pytest.raises(
+            InputError, match=r"rows\.jsonl: is in use by another run; wait for its end, or name another"
+        ):
             Journal(path)
+        assert is_held(path)
+    assert not is_held(path) and not is_held(tmp_path / "missing")
     assert kept(path) == [line("b"), line("d")]
     assert link.is_symlink() and os.listdir(path.parent) == ["rows.jsonl"]
 
@@ -145,8 +165,9 @@ def test_half_a_line_goes_when_the_drive_is_back(path: Path, monkeypatch: pytest
         with monkeypatch.context() as gone:
             gone.setattr(os, "write", half)
             gone.setattr(os, "ftruncate", lost)
-            with pytest.raises(OSError, match="Input/output error"):
+            with pytest.raises(OSError, match="Input/output error") as caught:
                 journal.append([line("b")])
+        assert (caught.value.errno, caught.value.filename) == (errno.EIO, str(path))
         assert not path.read_bytes().endswith(b"\n")
         journal.append([line("b")])
     assert kept(path) == [line("a"), line("b")]
@@ -155,8 +176,9 @@ def test_half_a_line_goes_when_the_drive_is_back(path: Path, monkeypatch: pytest
 def test_a_file_that_goes_is_noticed(path: Path) -> None:
     with Journal(path) as journal:
         path.unlink()
-        with pytest.raises(OSError, match="has been removed"):
+        with pytest.raises(OSError, match="the file or its folder has been removed") as caught:
             journal.append([line("a")])
+    assert (caught.value.errno, caught.value.filename) == (errno.ENOENT, str(path))
 
 
 def test_a_new_file_that_nothing_came_of_goes_again(path: Path) -> None:
@@ -186,6 +208,13 @@ def test_what_keeps_no_lines_is_refused(tmp_path: Path) -> None:
     """A device, a pipe that nobody reads, a folder, a folder that is not there."""
     (tmp_path / "folder").mkdir()
     os.mkfifo(tmp_path / "pipe")
-    for place in ("/dev/null", "pipe", "folder", "no/such/folder", "nul\0character"):
-        with pytest.raises(InputError, match=r"keeps nothing|is a directory|cannot be written"):
+    for place, said in (
+        ("/dev/null", "is a device or a pipe, which keeps nothing; name a file"),
+        ("pipe", "is a device or a pipe, which keeps nothing; name a file"),
+        ("folder", "is a directory; name a file"),
+        ("no/such/folder", "cannot be written: No such file or directory"),
+        ("nul\0character", "cannot be written: embedded null byte"),
+    ):
+        with pytest.raises(InputError) as caught:
             Journal(tmp_path / place)
+        assert str(caught.value) == f"{tmp_path / place}: {said}"

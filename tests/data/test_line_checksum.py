@@ -36,5 +36,9 @@ def test_an_object_has_its_checksum_however_it_is_laid_out() -> None:
     value = {"b": [1, 2.5], "a": "é"}
     laid_out = json.loads(json.dumps(sealed_value(value), indent=2))
     assert check_value(laid_out) == check_value(value) == value
-    with pytest.raises(DamagedError):
-        check_value({**laid_out, "a": "e"})
+    assert list(laid_out) == ["b", "a", "value_crc32"]
+    for other in ({**laid_out, "a": "e"}, {**laid_out, "value_crc32": "00000000"}):
+        with pytest.raises(DamagedError, match="does not fit its checksum: a byte of it was changed since"):
+            check_value(other)
+    with pytest.raises(ValueError, match=r"must end in a closing brace, got b'\]'"):
+        sealed(b"[1]")

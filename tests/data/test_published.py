@@ -190,31 +190,46 @@ def test_haluquestqas_preferences_are_a_rejected_answer_and_a_preferred_one(tmp_
 
 
 def test_a_row_of_another_form_says_what_it_lacks(subtests: pytest.Subtests, tmp_path: Path) -> None:
-    cases: list[tuple[str | None, object, str]] = [
-        ("asqa", {"question": "Why?"}, "is no row of ASQA: there is no 'ambiguous_question'; keys: question"),
-        ("asqa", {**ASQA, "annotations": []}, "is no row of ASQA: 'annotations' has no 'long_answer'"),
-        ("asqa", {**ASQA, "annotations": "x"}, "'annotations' must be a list of objects"),
-        ("eli5", {"question": "Why?"}, "is no row of ELI5: it needs 'title' and 'answers', or KILT's"),
-        ("eli5", {**ELI5, "answers": {"text": [" "], "score": [1]}}, "is a row of ELI5 without an answer"),
-        ("eli5", {**ELI5, "answers": "x"}, "is a row of ELI5 without an answer"),
-        ("eli5", {**ELI5, "title": 5}, "the column 'title' must be a text"),
-        ("haluquestqa", {"question": "Why?"}, "is no row of HaluQuestQA; keys: question"),
-        ("haluquestqa", {**PUBLISHED, "output": "1. [Complete]"}, "'output' judges 1 statements, 'input' has 3"),
-        ("haluquestqa", {**PUBLISHED, "output": "It is incomplete."}, "'output' judges 0 statements, 'input' has 3"),
-        ("asqa", 5, "a row must be a JSON object"),
-        (None, {"instruction": "Add.", "input": "1, 2", "output": "3"}, "--map FIELD=COLUMN says which is which"),
-        *((None, {"question": "Why?", "answer": "So.", key: "c-17"}, f"unknown key {key!r}") for key in (
-            "conversation", "messages")),
-        (None, {"question": "Why?", "answer": "So.", "user_input": "u", "response": "r"}, "unknown key 'user_input'"),
+    asked = {"question": "Why?", "answer": "So."}
+    squad = {"title": "A", "context": "It rains.", "question": "Why?", "answers": {"text": []}}
+    ragas = "is no row of ragas: there is no column 'user_input'; columns: question"
+    eli5 = "'title' and 'answers', or KILT's 'input' and 'output'"
+    one, none = ({**PUBLISHED, "output": output} for output in ("1. [Complete]", "Incomplete."))
+    cases: list[tuple[str | None, object, str, str | None]] = [
+        ("asqa", asked, "is no row of ASQA: there is no 'ambiguous_question'; keys: question, answer", None),
+        ("asqa", {**ASQA, "annotations": []}, "is no row of ASQA: 'annotations' has no 'long_answer'", None),
+        ("asqa", {**ASQA, "annotations": [{"long_answer": " "}]}, "'annotations' has no 'long_answer'", None),
+        ("asqa", {**ASQA, "annotations": "x"}, "of ASQA: 'annotations' must be a list of objects", "annotations"),
+        ("asqa", {**ASQA, "qa_pairs": ["x"]}, "is no row of ASQA: 'qa_pairs' must be a list of objects", "qa_pairs"),
+        ("asqa", {**ASQA, "ambiguous_question": 5}, "the column 'ambiguous_question' must be a text", "question"),
+        ("asqa", {**ASQA, "sample_id": [1]}, "the column 'sample_id' must be", "id"),
+        ("eli5", asked, f"is no row of ELI5: it needs {eli5}; keys: question, answer", None),
+        ("eli5", {**ELI5, "answers": {"text": [" "], "score": [1]}}, "is a row of ELI5 without an answer", None),
+        ("eli5", {**ELI5, "answers": "x"}, "is a row of ELI5 without an answer", None),
+        ("eli5", {**ELI5, "title": 5}, "the column 'title' must be a text", "question"),
+        ("eli5", {**ELI5, "selftext": 5}, "the column 'selftext' must be a text", "question"),
+        ("eli5", {**ELI5, "q_id": [1]}, "the column 'q_id' must be", "id"),
+        ("eli5", {**KILT, "input": 5}, "the column 'input' must be a text", "question"),
+        ("haluquestqa", {"question": "Why?"}, "is no row of HaluQuestQA; keys: question", None),
+        ("haluquestqa", one, "'output' judges 1 statements, 'input' has 3", "output"),
+        ("haluquestqa", none, "'output' judges 0 statements, 'input' has 3", "output"),
+        ("ragas", {"question": "Why?"}, ragas, None),
+        ("ragas", {"user_input": "u", "response": 5}, "the column 'response' must be a text", "answer"),
+        ("squad", squad, "is a row of SQuAD without an answer", "answers"),
+        ("asqa", 5, "a row must be a JSON object", None),
+        (None, {"instruction": "A", "input": "1", "output": "3"}, "; --map FIELD=COLUMN says which is which", "input"),
+        *((None, {**asked, key: "c-17"}, f"unknown key {key!r}", key) for key in ("conversation", "messages")),
+        (None, {**asked, "user_input": "u", "response": "r"}, "unknown key 'user_input'", "user_input"),
     ]  # fmt: skip
-    for reader, row, said in cases:
+    for reader, row, said, field in cases:
         with subtests.test(case=reader):
             with pytest.raises(InputError) as caught:
                 read(lines(tmp_path, row), reader)
             assert str(caught.value).startswith(f"{tmp_path / 'x.jsonl'}, line 1: ")
-            assert said in str(caught.value)
+            assert said in str(caught.value) and caught.value.field == field
 
 
 def test_an_unknown_reader_names_the_known_ones() -> None:
-    with pytest.raises(InputError, match="there is no reader 'squadd'; readers: asqa, begin, chat, deepeval"):
+    with pytest.raises(InputError, match="there is no reader 'squadd'; readers: asqa, begin, chat, deepeval") as caught:
         open_dataset("x", reader="squadd")
+    assert caught.value.field == "reader"

@@ -78,6 +78,9 @@ def test_a_format_may_be_named(subtests: pytest.Subtests, tmp_path: Path, monkey
 def test_an_unknown_format_is_refused() -> None:
     with pytest.raises(InputError, match="format must be one of auto, json, jsonl, csv, tsv, parquet, got 'xls'"):
         open_source("x", format="xls")
+    with pytest.raises(InputError, match="--out is empty; name a file or folder") as caught:
+        check_outside(" ", "x")
+    assert caught.value.field == "out"
     assert get_args(FormatName) == FORMATS
 
 

@@ -48,13 +48,19 @@ def test_lists_of_parquet_are_lists(tmp_path: Path) -> None:
 
 
 def test_a_table_that_holds_no_topics_names_the_place(subtests: pytest.Subtests, tmp_path: Path) -> None:
-    cases: list[tuple[str, str]] = [
-        ("question,side,argument\nQ?,pro,\n", "line 2: the column 'argument' is empty"),
-        ("question,side,argument,vote\nQ?,pro,A.,1\n", "the column 'vote' is none of question, side, argument, id"),
-        ("id,question,side,argument\na,Q?,pro,A.\nb,Q?,con,B.\n", "the question has the id 'a' in"),
-        ("id,question,side,argument\na,Q?,pro,A.\na,P?,con,B.\n", "the id 'a' is taken by"),
-        ("question,for\nQ?,A.\n", "unknown key 'for'|'perspectives' is missing"),
+    head, other = "id,question,side,argument\n", "question,side,argument,vote\nQ?,pro,A.,1\n"
+    cases: list[tuple[str, str, str]] = [
+        ("question,side,argument\nQ?,pro,\n", "line 2: the column 'argument' is empty$", "argument"),
+        ("question,side,argument\nQ?, ,A.\n", "line 2: the column 'side' is empty$", "side"),
+        (other, "line 2: the column 'vote' is none of question, side, argument, id$", "vote"),
+        (f"{head}a,Q?,pro,A.\nb,Q?,con,B.\n", "line 3: the question has the id 'a' in .*rows.csv, line 2$", "id"),
+        (f"{head}a,Q?,pro,A.\na,P?,con,B.\n", "line 3: the id 'a' is taken by .*line 2; give every topic", "id"),
+        ("question,for\nQ?,A.\n", "line 2: .*unknown key 'for'|'perspectives' is missing", ""),
+        ('question,perspectives\nQ?,"[1]"\n', "line 2: .*'?perspectives", "perspectives"),
     ]
-    for text, message in cases:
-        with subtests.test(case=text), pytest.raises(InputError, match=message):
-            read_topics(write(tmp_path, "rows.csv", text))
+    for text, message, field in cases:
+        with subtests.test(case=text):
+            with pytest.raises(InputError, match=message) as caught:
+                read_topics(write(tmp_path, "rows.csv", text))
+            assert str(caught.value).startswith(str(tmp_path / "rows.csv"))
+            assert (caught.value.field or "").startswith(field)

@@ -76,6 +76,7 @@ def test_what_is_wrong_is_named(subtests: pytest.Subtests) -> None:
             with pytest.raises(InputError, match=said) as error:
                 parse_topic(row, where="t.jsonl, line 3")
             assert str(error.value).startswith("t.jsonl, line 3: ")
+            assert bool(error.value.field) == ("two " not in said and "object" not in said)
 
 
 def test_two_topics_of_one_id_are_an_error_that_names_both(tmp_path: Path) -> None:

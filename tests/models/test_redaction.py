@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import base64
+import html
 import json
 from typing import Any
 from urllib.parse import quote
@@ -11,7 +12,17 @@ import pytest
 from langchain_core.language_models import ParrotFakeChatModel
 from pydantic import SecretStr
 
-from eirene.models.redaction import HIDDEN, NO_KEY, RedactedError, redacted, redacted_error, secrets_of, secrets_sent
+from eirene.models.redaction import (
+    HIDDEN,
+    NO_KEY,
+    RedactedError,
+    redacted,
+    redacted_error,
+    secrets_of,
+    secrets_sent,
+    shown_address,
+    without_keys,
+)
 
 KEY = 'local+CANARY/7"7&=%xyzzy'
 
@@ -28,6 +39,7 @@ A_KNOWN_KEY_IS: list[Any] = [
     base64.b64encode(KEY.encode()).decode(),
     f"a{KEY}b",
     f"{KEY}\ud800",
+    html.escape(KEY),
 ]
 
 
@@ -77,13 +89,16 @@ def test_plain_words_stay() -> None:
         assert redacted(text, {"x", NO_KEY, "0123456789"}) == text
 
 
-def test_a_key_of_bytes_that_are_no_text_is_hidden_as_a_message_shows_it() -> None:
-    key = "CANARY\udcff7xyzzy"
-    assert redacted(f"the key {key} is wrong", {key}) == f"the key {HIDDEN} is wrong"
-
-
-def test_a_short_key_is_hidden_as_a_word_alone() -> None:
-    assert redacted("pw12 is no password, pw123 is", {"pw12"}) == f"{HIDDEN} is no password, pw123 is"
+def test_a_key_is_hidden_as_a_message_or_an_address_writes_it() -> None:
+    """Bytes that are no text, blanks; a short one as a word alone."""
+    for text, key, said in (
+        ("the key CANARY\udcff7xyzzy is wrong", "CANARY\udcff7xyzzy", f"the key {HIDDEN} is wrong"),
+        ("pw12 is no password, pw123 is", "pw12", f"{HIDDEN} is no password, pw123 is"),
+        ("(a%20b%2Fc%20d%2Fe)", "a b/c d/e", f"({HIDDEN})"),
+        ("(a+b%2Fc+d%2Fe)", "a b/c d/e", f"({HIDDEN})"),
+        ("(a%20b/c%20d/e)", "a b/c d/e", f"({HIDDEN})"),
+    ):
+        assert redacted(text, {key}) == said
 
 
 def test_a_request_shows_the_keys_that_it_carries() -> None:
@@ -99,6 +114,37 @@ def test_a_request_shows_the_keys_that_it_carries() -> None:
     found = secrets_sent("http://me:fifth%21@host/v1?sig=sixth&api-version=2024", headers)
     assert found >= {"first-key", "second-key", "third-key", "hunter22", "s=fourth", "fifth!", "sixth"}
     assert not found & {"application/json", "2024"}
+    assert secrets_sent("http://host", [("api-key", "1234"), ("X-Short", "123"), ("X-None", NO_KEY)]) == {"1234"}
+    assert secrets_sent("http://host:port]", [("Authorization", "Basic no-base64"), ("X", "one")]) == {"no-base64"}
+
+
+def test_an_address_is_shown_without_what_opens_it() -> None:
+    assert shown_address("http://me:p@ss@host:8080/v1/x?sig=sixth#part") == "http://host:8080/v1/x"
+    assert shown_address("http://host/fifth-key/v1?key=fifth-key") == f"http://host/{HIDDEN}/v1"
+    assert shown_address("http://[host") == HIDDEN
+
+
+def test_of_a_reply_each_whole_key_is_hidden() -> None:
+    """The longest first; as JSON writes it too; one that is short, or that no header of a key sent, stays."""
+    long, short = "0-abcdefgh/ijklmnop", "abcdefgh/ijklmnop"
+    headers = [
+        ("api-key", long),
+        ("Authorization", f"Bearer {short}"),
+        ("X-Token", "fifteen-letters"),
+        ("X-Gate", "the-name-of-a-place"),
+        ("X-Secret", 'quoted"key-012345'),
+        ("X-Key", "CANARY\udcff7xyzzy-01"),
+    ]
+    for body, said in (
+        (f"{long} {short}", f"{HIDDEN} {HIDDEN}"),
+        (long.replace("/", "\\/"), HIDDEN),
+        ('{"a": "quoted\\"key-012345"}', f'{{"a": "{HIDDEN}"}}'),
+        ("me-and-my-password, sixteen-letters!", f"{HIDDEN}, {HIDDEN}"),
+        ("fifteen-letters the-name-of-a-place", "fifteen-letters the-name-of-a-place"),
+        ("CANARY?7xyzzy-01", HIDDEN),
+    ):
+        url = "http://user:me-and-my-password@host/?sig=sixteen-letters!"
+        assert without_keys(body.encode(), url, headers) == said.encode()
 
 
 def test_a_model_shows_the_keys_that_it_holds(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -107,15 +153,20 @@ def test_a_model_shows_the_keys_that_it_holds(monkeypatch: pytest.MonkeyPatch) -
         default_headers: Any
         default_query: Any
         base_url: str = "https://me:fourth@host/v1"
+        cookies: Any
+        extra_body: Any
 
     monkeypatch.setenv("SOME_API_KEY", "fifth-key")
-    model = Model(default_headers={"X-Gate": "second-key"}, default_query={"sig": SecretStr("third-key")})
-    assert secrets_of(model) >= {"first-key", "second-key", "third-key", "fourth", "fifth-key"}
-
-
-def test_an_exception_that_shows_no_key_stays_itself() -> None:
-    error = ValueError("no such model")
-    assert redacted_error(error, {KEY}) is error
+    monkeypatch.setenv("SOME_NAME", "my-name")
+    model = Model(
+        default_headers={"X-Gate": "second-key", "Accept": "text/plain", "X-Retries": 12345},
+        default_query={"sig": SecretStr("third-key"), "api": "sixth-key"},
+        cookies={"session": "seventh-key"},
+        extra_body={"style": "plain-words", "pass": SecretStr("eighth-key")},
+    )
+    found = secrets_of(model)
+    assert found >= {f"{nth}-key" for nth in ("first", "second", "third", "fifth", "sixth", "seventh", "eighth")}
+    assert "fourth" in found and not found & {"text/plain", "plain-words", "my-name"}
 
 
 def grouped() -> Exception:
@@ -147,9 +198,16 @@ AN_EXCEPTION_THAT_SHOWS: list[Any] = [grouped, noted, caused, far_below, lambda:
 
 
 def test_an_exception_that_shows_a_key_anywhere_is_replaced() -> None:
+    """One that shows none stays itself."""
+    plain = ValueError("no such model")
+    assert redacted_error(plain, {KEY}) is plain
     for make in AN_EXCEPTION_THAT_SHOWS:
         error = make()
         found = redacted_error(error, {KEY})
         assert isinstance(found, RedactedError)
         assert type(error).__name__ in str(found) and "CANARY" not in str(found)
         assert (found.__cause__, found.__context__) == (None, None)
+    try:
+        raise RuntimeError(KEY)
+    except RuntimeError as error:
+        assert redacted_error(error, {KEY}).__traceback__ is error.__traceback__

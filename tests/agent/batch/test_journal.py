@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import errno
 import json
 from collections.abc import Sequence
 from pathlib import Path
@@ -10,11 +11,19 @@ from typing import Any
 
 import pytest
 
-from eirene.agent.batch.journal import BatchLine, batch_line, line_text, read_lines, read_status
+from eirene.agent.batch.journal import (
+    BatchLine,
+    Totals,
+    batch_line,
+    line_text,
+    read_lines,
+    read_status,
+    save_unwritten,
+)
 from eirene.agent.batch.rows import JournalWriter
 from eirene.agent.batch.runner import RowOutcome, RowWork
 from eirene.core.errors import InputError
-from eirene.core.records import BeforeAfter, ErrorInfo, Record, parse_item
+from eirene.core.records import STATUSES, BeforeAfter, ErrorInfo, Record, parse_item
 from eirene.core.usage import Usage
 from eirene.data.journal import Journal
 from eirene.data.line_checksum import sealed
@@ -62,6 +71,38 @@ def test_whatever_is_appended_over_many_openings_is_there(path: Path) -> None:
     assert [json.loads(line)["original"] for line in path.read_bytes().splitlines()][:4] == answers
     status = read_status(path)
     assert (status.totals.rows, status.totals.usage.calls, status.failures, status.is_held) == (9, 29, {"K": 1}, False)
+    said = json.loads(status.to_json())
+    assert said["statuses"] == dict.fromkeys(STATUSES, 0) | {"kept": 8, "failed": 1}
+    assert said["usage"] == Usage(calls=29, seconds=4.5, cost_usd=0.0).model_dump(mode="json")
+    assert {name: said[name] for name in ("rows", "accepted_share", "failures", "is_held")} == {
+        "rows": 9, "accepted_share": 0.0, "failures": {"K": 1}, "is_held": False,
+    }  # fmt: skip
+    assert repr(status.totals) == "Totals(rows=9, kept=8, failed=1)"
+
+
+def test_an_unknown_cost_makes_the_sum_unknown() -> None:
+    totals = Totals()
+    for cost, whole in ((0.25, 0.25), (0.5, 0.75), (None, None), (0.5, None)):
+        used = Usage(calls=1, input_tokens=2, cost_usd=cost)
+        totals.add(BatchLine(id="a", hash="", status="accepted", usage=used))
+        assert totals.usage.cost_usd == whole
+    assert (totals.usage.calls, totals.usage.input_tokens, totals.statuses["accepted"]) == (4, 8, 4)
+
+
+def test_rows_that_a_full_disk_kept_out_are_saved_elsewhere(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """And the error says where, or that they are lost."""
+    made, full = [outcome("a"), outcome("b")], OSError(errno.ENOSPC, "No space left on device", "out.jsonl")
+    monkeypatch.setattr("tempfile.tempdir", str(tmp_path))
+    told = save_unwritten(made, full)
+    (saved,) = tmp_path.glob("eirene-batch-*.jsonl")
+    assert (told.errno, told.filename) == (errno.ENOSPC, "out.jsonl")
+    assert told.strerror == (
+        f"No space left on device; 2 finished rows are in {saved}; append them to the journal before the next run"
+    )
+    assert saved.read_bytes() == b"".join(sealed(line_text(one)) + b"\n" for one in made)
+    monkeypatch.setattr("tempfile.tempdir", str(tmp_path / "missing"))
+    told = save_unwritten(made, full)
+    assert told.strerror == ("No space left on device; 2 finished rows could be written nowhere and will be made again")
 
 
 def test_every_byte_that_is_changed_is_noticed(path: Path) -> None:
@@ -97,7 +138,9 @@ def test_a_line_that_is_none_of_a_batch_is_named_and_left_as_it_is(path: Path) -
     for broken in (*texts, *(json.dumps(line | change) for change in changes)):
         data = line_text(outcome("a")) + b"\n" + broken.encode() + b"\n" + line_text(outcome("c")) + b"\n"
         path.write_bytes(data)
-        with pytest.raises(InputError, match=r"out\.jsonl, line 2: "):
+        with pytest.raises(
+            InputError, match=r"out\.jsonl, line 2: is .*has such rows made again and keeps the lines in a"
+        ):
             read_status(path)
         with Journal(path) as journal:
             found = [row is None for _, row in read_lines(path, journal.lines(damaged_ok=True), damaged_ok=True)]
@@ -111,7 +154,7 @@ def test_a_line_that_is_none_of_a_batch_is_named_and_left_as_it_is(path: Path) -
 def test_a_file_of_something_else_is_no_journal_of_a_batch(path: Path) -> None:
     for text in ('{"id": "a", "question": "Why?", "answer": "So."}\n', "My notes.\n", '{"id":"a","ques'):
         path.write_text(text)
-        with pytest.raises(InputError, match="no journal"):
+        with pytest.raises(InputError, match=r"out\.jsonl: is no journal of a batch: .* name another file"):
             read_status(path)
         with Journal(path) as journal, pytest.raises(InputError, match="no journal"):
             list(read_lines(path, journal.lines(damaged_ok=True), damaged_ok=True))
