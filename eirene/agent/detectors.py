@@ -12,7 +12,7 @@ from eirene.core.loop_settings import Structured
 from eirene.core.memo import Memo
 from eirene.core.scores import Scores
 from eirene.core.usage import Meter
-from eirene.eval.base import Case, Detector, Need, only_computes
+from eirene.eval.base import Case, Detector, only_computes
 from eirene.eval.pairwise import ChatPairwise
 from eirene.eval.registry import build_detector, build_detectors
 from eirene.eval.resources import POLLS, Resources
@@ -118,25 +118,11 @@ class CachedDetector:
 
     def __init__(self, detector: Detector, *, most: int = _CACHED) -> None:
         self._detector = detector
+        self.name, self.needs, self.version = detector.name, detector.needs, detector.version
         self._scores: Memo[Case, Scores] = Memo(most)
         # Few at a time: what computes side by side is in each other's way. More than one: when a thread has finished,
         # the next case must be at hand, not wait until the event loop comes round to handing it over.
         self._turn = asyncio.Semaphore(_SIDE_BY_SIDE)
-
-    @property
-    def name(self) -> str:
-        """The detector's own name."""
-        return self._detector.name
-
-    @property
-    def needs(self) -> frozenset[Need]:
-        """The detector's own needs."""
-        return self._detector.needs
-
-    @property
-    def version(self) -> str:
-        """The detector's own version."""
-        return self._detector.version
 
     async def score(self, case: Case, *, meter: Meter) -> Scores:
         """The detector's scores."""

@@ -18,6 +18,7 @@ from eirene.core.records import Status
 from eirene.feedback_model.base import Scope
 from eirene.gate import unusable
 from eirene.gate.verdict import UNCHANGED
+from eirene.text.quoting import one_line
 
 FAILED = "failed, the original stands"
 STOPPED = "a person stopped before the rewriting, so the text stands as it was"
@@ -83,8 +84,7 @@ def _against_rewrites(state: State, attempt: Attempt, last: str) -> Iterator[str
 
 def _found(critique: Critique) -> str:
     faulty, total = critique.incomplete, len(critique.sentences)
-    reason = " ".join((faulty[0].reason or "").split()).rstrip(".")
-    reason = reason if len(reason) <= _LONGEST_REASON else reason[:_LONGEST_REASON].rsplit(" ", 1)[0] + " ..."
+    reason = one_line((faulty[0].reason or "").rstrip(" .\n"), _LONGEST_REASON)
     counted = f"{len(faulty)} of {total} sentence{'' if total == 1 else 's'}"
     return f"in {counted} a fault was found ({'' if len(faulty) == 1 else 'the first: '}{reason})"
 

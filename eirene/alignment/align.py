@@ -202,16 +202,6 @@ class Alignment:
     best_argument: NDArray[np.int64]
     best_unit: NDArray[np.int64]
 
-    @property
-    def cosine(self) -> NDArray[np.float32]:
-        """Cosine of each argument and unit, [A, U]."""
-        return self.features.cosine
-
-    @property
-    def mutual(self) -> NDArray[np.float32]:
-        """Cosine weighed by how much a unit prefers the argument to the others, [A, U]."""
-        return self.features.mutual
-
 
 def align(
     arguments: Sequence[str],

@@ -338,7 +338,7 @@ def place_of(comparison: Comparison, argument: int, *, without: frozenset[int] =
     if not usable:
         return Place(max(len(alignment.sentences) - 1, 0), True)
     if group is None:
-        closest = [float(alignment.cosine[argument, list(alignment.atoms[s])].max()) for s in usable]
+        closest = [float(alignment.features.cosine[argument, list(alignment.atoms[s])].max()) for s in usable]
         return Place(usable[int(np.argmax(closest))], False)
     own = [s for s in usable if comparison.stands[s] in (None, group) and comparison.says_group(s, group) >= SURE]
     if own:

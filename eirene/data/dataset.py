@@ -179,6 +179,7 @@ class Dataset:
         skip_bad: bool | None = None,
     ) -> None:
         self.source = source
+        self.name = source.name
         self.shape = Shape() if shape is None else shape
         self.selection = Selection() if selection is None else selection
         self._taken = take
@@ -186,11 +187,6 @@ class Dataset:
         self.skipped: list[str] = []
         """Of each row that was left out: where it stood, and why. Complete once a row has been given out."""
         self._skip_bad = skip_bad
-
-    @property
-    def name(self) -> str:
-        """What messages call it."""
-        return self.source.name
 
     def check(self) -> int:
         """Reads every row that is taken and says how many there are.

@@ -55,12 +55,8 @@ class ChatPairwise:
     def __init__(self, model: BaseChatModel | ChatModel, *, prompts: PromptSet = SHIPPED) -> None:
         self.prompts = prompts
         self.chat = model if isinstance(model, ChatModel) else ChatModel(model)
+        self.name = self.chat.name
         self._choice = TokenChoice(self.chat, LETTERS)
-
-    @property
-    def name(self) -> str:
-        """The model's name."""
-        return self.chat.name
 
     @property
     def version(self) -> str:

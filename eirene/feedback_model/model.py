@@ -148,30 +148,17 @@ class ChatFeedback:
         self._asking = asking
         self._of_sides = of_sides
         self.prompts = prompts
-        self._chat = model if isinstance(model, ChatModel) else ChatModel(model)
-        self._choice = TokenChoice(self._chat)
-        self._sampling = Sampling(temperature=temperature, top_p=top_p)
-
-    @property
-    def name(self) -> str:
-        """The model's name."""
-        return self._chat.name
-
-    @property
-    def chat(self) -> ChatModel:
-        """The model."""
-        return self._chat
-
-    @property
-    def sampling(self) -> Sampling:
+        self.chat = model if isinstance(model, ChatModel) else ChatModel(model)
+        self.name = self.chat.name
+        self._choice = TokenChoice(self.chat)
+        self.sampling = Sampling(temperature=temperature, top_p=top_p)
         """The temperature and nucleus that samples are drawn with."""
-        return self._sampling
 
     def asks(self, request: FeedbackRequest, *, start: int, count: int) -> Drawing:
         """What `draw` asks for."""
         seeds = tuple(derive_seed(request.seed, "sample", i) for i in range(start, start + count))
-        sampling = self._sampling
-        if self._chat.structured != "text":
+        sampling = self.sampling
+        if self.chat.structured != "text":
             form = self._asking.form(request, self.prompts)
             sampling = replace(sampling, form=form)
         messages = self._asking.messages(request, prompts=self.prompts)
@@ -180,7 +167,7 @@ class ChatFeedback:
     @property
     def draws_together(self) -> bool:
         """Whether several samples may be asked for in one request; a guess until a request has found out."""
-        return self._chat.takes_n
+        return self.chat.takes_n
 
     async def read_out(self, request: FeedbackRequest, *, meter: Meter, says: Says | None = None) -> Sample:
         """Tags by the probabilities of a yes or no for each sentence (`eirene.feedback_model.readout`).
@@ -191,7 +178,7 @@ class ChatFeedback:
             sample = await self._of_sides.read_out(request, meter=meter, says=says)
             if sample.is_valid:
                 return sample
-        return await read_out(self._chat, self._choice, request, meter=meter, prompts=self.prompts, says=says)
+        return await read_out(self.chat, self._choice, request, meter=meter, prompts=self.prompts, says=says)
 
     async def draw(
         self, request: FeedbackRequest, *, start: int, count: int, meter: Meter
@@ -201,9 +188,9 @@ class ChatFeedback:
         A call that failed for good is an invalid sample with the cause. Raises `BackendError` when the key or the
         quota is the cause, or when no call of the request's first draw succeeds.
         """
-        _warn_of_zero(self.name, self._sampling.temperature, start + count)
+        _warn_of_zero(self.name, self.sampling.temperature, start + count)
         asked = self.asks(request, start=start, count=count)
-        replies = draw_replies(self._chat, asked.messages, sampling=asked.sampling, seeds=asked.seeds, meter=meter)
+        replies = draw_replies(self.chat, asked.messages, sampling=asked.sampling, seeds=asked.seeds, meter=meter)
         drawn: list[Sample] = []
         known: dict[tuple[str, str | None], Sample] = {}  # replies that are word for word the same are read once
         failures: list[BackendError] = []  # held back until it is sure that the model can be reached
@@ -276,7 +263,9 @@ class LocalFeedback:
         from eirene.models.local.sampling import LocalSampling
 
         self._model = model
-        self._sampling = LocalSampling() if sampling is None else sampling
+        self.name = model.name
+        self.sampling = LocalSampling() if sampling is None else sampling
+        """What critiques are drawn with."""
         self._asking = asking
         self._structured = structured
         self._carried = carried(model.prompt, asking.role, where=model.name)
@@ -286,19 +275,9 @@ class LocalFeedback:
             prompts.not_carried(asked, model=model.name)
 
     @property
-    def name(self) -> str:
-        """The model's name, `hf:...`."""
-        return self._model.name
-
-    @property
     def draws_together(self) -> bool:
         """All samples of a draw come from one reading of the prompt."""
         return True
-
-    @property
-    def sampling(self) -> LocalSampling:
-        """What critiques are drawn with."""
-        return self._sampling
 
     async def read_out(self, request: FeedbackRequest, *, meter: Meter, says: Says | None = None) -> Sample:
         """Tags by the probabilities of a yes or no for each sentence (`eirene.feedback_model.readout`)."""
@@ -310,7 +289,7 @@ class LocalFeedback:
 
         Raises `BackendError` for a prompt longer than the model's context, and when memory runs out.
         """
-        _warn_of_zero(self.name, self._sampling.temperature, start + count)
+        _warn_of_zero(self.name, self.sampling.temperature, start + count)
         seeds = [derive_seed(request.seed, "sample", i) for i in range(start, start + count)]
         form = self._form(request)
         ids = self.prompt_ids(request, form=form)
@@ -325,7 +304,7 @@ class LocalFeedback:
 
     def _how(self, request: FeedbackRequest, form: ReplyForm | None) -> LocalSampling:
         """What replies are drawn with: the grammar, and room for the longest that it allows."""
-        how, count = self._sampling, len(request.sentences)
+        how, count = self.sampling, len(request.sentences)
         if form is None and self._asking is not COMPLETENESS:
             return self._with_room(2 * len(self._model.encode_text(request.answer)))
         if self._structured == "text" or not 1 <= count <= MOST_SENTENCES:
@@ -334,7 +313,7 @@ class LocalFeedback:
         return replace(self._with_room(count * _ENTRY_TOKENS), grammar=grammar)
 
     def _with_room(self, tokens: int) -> LocalSampling:
-        return replace(self._sampling, max_new_tokens=max(self._sampling.max_new_tokens, tokens))
+        return replace(self.sampling, max_new_tokens=max(self.sampling.max_new_tokens, tokens))
 
     def prompt_ids(self, request: FeedbackRequest, *, form: ReplyForm | None = None) -> list[int]:
         """The tokens that the model is shown for `request`, or for the JSON of `form`."""

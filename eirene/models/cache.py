@@ -78,7 +78,8 @@ class CallCache:
         self.evicted = 0
         """How many replies had to go to make room, since this object was made."""
         self._mutex = threading.Lock()
-        self._reads = self._stores = True
+        self._reads = self.stores = True
+        """`stores`: whether new replies are kept."""
         try:
             check_owner(self.path, _OURS)
             self._connection = self._open()
@@ -86,11 +87,6 @@ class CallCache:
             why = reason(error) if isinstance(error, OSError) else error
             raise InputError(f"cannot be used as a call cache: {why}; name another file", where=str(path)) from None
         self._close = weakref.finalize(self, self._connection.close)
-
-    @property
-    def stores(self) -> bool:
-        """Whether new replies are kept."""
-        return self._stores
 
     def __reduce__(self) -> tuple[Any, ...]:
         return partial(CallCache, max_bytes=self.max_bytes), (str(self.path),)
@@ -105,7 +101,7 @@ class CallCache:
 
     async def keep(self, replies: Mapping[bytes, Reply]) -> dict[bytes, Reply]:
         """Stores whole replies; returns those known under a key before, which stand: a rerun will get them, too."""
-        return await asyncio.to_thread(self.keep_now, replies) if replies and self._stores else {}
+        return await asyncio.to_thread(self.keep_now, replies) if replies and self.stores else {}
 
     def recall_now(self, keys: Sequence[bytes]) -> dict[bytes, Reply]:
         """`recall`, for callers without an event loop."""
@@ -119,7 +115,7 @@ class CallCache:
                 )  # fmt: skip
                 self._drop(found.keys() - replies.keys())
         except _ERRORS as error:
-            self._reads = self._stores = False
+            self._reads = self.stores = False
             logger.warning("the call cache %s cannot be read and is off from now on: %s", self.path, error)
             return {}
         return replies
@@ -128,16 +124,16 @@ class CallCache:
         """`keep`, for callers without an event loop."""
         whole = {key: _encode(reply) for key, reply in replies.items() if is_whole(reply)}
         try:
-            before = self._put(whole) if whole and self._stores else {}
+            before = self._put(whole) if whole and self.stores else {}
         except _ERRORS as error:
-            self._stores = False
+            self.stores = False
             logger.warning("the call cache %s cannot be written: nothing is added from now on: %s", self.path, error)
             return {}
         return _decoded(before)
 
     def close(self) -> None:
         """Lets go of the file; it need not be called, and nothing is stored after it."""
-        self._reads = self._stores = False
+        self._reads = self.stores = False
         with self._mutex:
             self._close()
 

@@ -53,16 +53,11 @@ class ModelPerLoop:
     """
 
     def __init__(self, model: BaseChatModel, *, name: str, rebuild: Callable[[], BaseChatModel] | None = None) -> None:
-        self._model = model
+        self.given = model
         self._rebuild = rebuild
         self._prepared: WeakKeyDictionary[asyncio.AbstractEventLoop, _Held] = WeakKeyDictionary()
         if _sdk_client(model) is None and getattr(model, "max_retries", None):
             logger.warning("%s: %s keeps its own retries; build it with max_retries=0", name, type(model).__name__)
-
-    @property
-    def given(self) -> BaseChatModel:
-        """The model that this was made with."""
-        return self._model
 
     def here(self) -> BaseChatModel:
         """The model for the running loop; to be called inside one."""
@@ -72,7 +67,7 @@ class ModelPerLoop:
             is_first = not self._prepared
             for ended in [known for known in self._prepared if known.is_closed()]:
                 del self._prepared[ended]
-            model = self._model if is_first or self._rebuild is None else self._rebuild()
+            model = self.given if is_first or self._rebuild is None else self._rebuild()
             found = self._prepared[loop] = _prepared(model, loop, is_ours=self._rebuild is not None)
             # LangChain describes a model to callbacks once for each object, which takes longer than copying one a
             # hundred times. The copies made for each call inherit the description, where it is there before them.

@@ -50,6 +50,7 @@ class KnowledgeBase:
     def __init__(self, topics: Sequence[Topic], encoder: Encodes, *, progress: Progress | None = None) -> None:
         self._topics = topics
         self._encoder = encoder
+        self.encoder_digest = encoder.digest
         self._vectors = _encoded([name for topic in topics for name in topic.names], encoder, progress)
         self._owners = np.array([n for n, topic in enumerate(topics) for _ in topic.names], np.int64)
         self._named: dict[str, list[int]] = {}
@@ -62,11 +63,6 @@ class KnowledgeBase:
 
     def __getitem__(self, n: int) -> Topic:
         return self._topics[n]
-
-    @property
-    def encoder_digest(self) -> str:
-        """Of the encoder that compares, for signatures."""
-        return self._encoder.digest
 
     def find(self, query: str, *, k: int = 3, threshold: float = THRESHOLD) -> TopicSearch:
         """The topic that a query is about: the one it names word for word, else the nearest from `threshold` on.

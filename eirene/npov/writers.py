@@ -101,11 +101,7 @@ class ChatWriter:
 
     def __init__(self, model: ChatModel) -> None:
         self._chat = model
-
-    @property
-    def name(self) -> str:
-        """The model's name."""
-        return self._chat.name
+        self.name = model.name
 
     @property
     def version(self) -> str:
@@ -128,12 +124,8 @@ class LocalWriter:
         from eirene.models.local.sampling import LocalSampling
 
         self._model = model
+        self.name = model.name
         self._sampling = LocalSampling(temperature=0.0)
-
-    @property
-    def name(self) -> str:
-        """The model's name, `hf:...`."""
-        return self._model.name
 
     @property
     def version(self) -> str:

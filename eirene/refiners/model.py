@@ -37,14 +37,10 @@ class ChatRefiner:
     ) -> None:
         self.prompts = prompts
         self.chat = model if isinstance(model, ChatModel) else ChatModel(model)
+        self.name = self.chat.name
         self.writes_whole = reasons_only
         self.tuned_in: Prompt | None = None
         self._reasons_only = reasons_only
-
-    @property
-    def name(self) -> str:
-        """The model's name."""
-        return self.chat.name
 
     async def refine(self, task: RefineTask, *, meter: Meter) -> tuple[DrawnText, ...]:
         """What the model drew, read as new answers. A reply that cannot be read as one is a draft that says why.

@@ -102,11 +102,7 @@ class _SentenceEncoder:
         self.by_product = name.endswith(AS_FAVA)
         # Two models of one name differ in their weights: the vector of a fixed text tells them apart.
         probe = np.round(self.encode([_PROBE]), 3).tobytes()
-        self._digest = hashlib.sha256(name.encode() + probe).hexdigest()[:12]
-
-    @property
-    def digest(self) -> str:
-        return self._digest
+        self.digest = hashlib.sha256(name.encode() + probe).hexdigest()[:12]
 
     def encode(self, texts: Sequence[str]) -> NDArray[np.float32]:
         found = self._model.encode(list(texts), normalize_embeddings=not self.by_product, show_progress_bar=False)

@@ -192,7 +192,7 @@ def test_overlap_agrees_with_a_computation_by_hand() -> None:
 def test_any_text_gives_finite_numbers_in_range(arguments: list[str], answer: str, evidence: list[str] | None) -> None:
     found = align(arguments, answer, Letters(), question="abc", evidence=evidence)
     n_units, n_sentences = len(found.units), len(found.sentences)
-    assert found.p_says.shape == found.cosine.shape == (len(arguments), n_units)
+    assert found.p_says.shape == found.features.cosine.shape == (len(arguments), n_units)
     for table, size in (
         (found.missing, len(arguments)), (found.p_missing, len(arguments)), (found.unsupported, n_units),
         (found.p_unsupported, n_units), (found.p_claimless, n_units), (found.unsupported_sentences, n_sentences),

@@ -278,11 +278,7 @@ class ErrorJudge:
     def __init__(self, model: BaseChatModel | ChatModel, *, prompts: PromptSet = SHIPPED) -> None:
         self._prompts = prompts
         self._chat = model if isinstance(model, ChatModel) else ChatModel(model)
-
-    @property
-    def name(self) -> str:
-        """The model's name."""
-        return self._chat.name
+        self.name = self._chat.name
 
     @property
     def version(self) -> str:

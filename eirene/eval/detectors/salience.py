@@ -76,14 +76,9 @@ class SalienceDetector:
         self._maps = maps
         self._aggregate: Aggregate = aggregate
         self._mean: Mean = mean
-        self._name = name
+        self.name = name
         self._keep_shares = keep_shares
         self.version = f"{maps.version},{aggregate},{mean}" + (",shares" if keep_shares else "")
-
-    @property
-    def name(self) -> str:
-        """The key of its scores."""
-        return self._name
 
     async def score(self, case: Case, *, meter: Meter) -> Scores:
         """The scores of one answer. Raises `BackendError` when memory runs out."""

@@ -24,6 +24,7 @@ from eirene.text.cancellation import check_cancelled
 from eirene.text.clauses import core_text
 from eirene.text.discourse import is_small
 from eirene.text.edits import SentenceEdit
+from eirene.text.quoting import quoted
 from eirene.text.sentences import split_sentences
 from eirene.text.words import stems
 
@@ -71,7 +72,6 @@ _MOST = 400
 _QUOTED = re.compile(r'"([^"\n]{5,400})"')
 _READER = re.compile(r"\b(?:you|yours?|yourself|yourselves)\b", re.IGNORECASE)
 _EDGES = " ,;:()[]—–-"
-_SHOWN = 80
 
 Vectors = NDArray[np.float32]
 
@@ -87,9 +87,8 @@ def relevance(case: EditCase) -> Iterator[Objection]:
             continue
         found = _added(case, edit, answer) if edit.before is None else _reworded(case, edit, answer)
         if found is not None:
-            shown = " ".join(case.after[found.start : found.end].split()).strip(" ,;:")
-            cut = shown if len(shown) <= _SHOWN else shown[: _SHOWN - 3].rstrip() + "..."
-            yield Objection(n, f'"{cut}" does not belong to this answer', found.words)
+            shown = quoted(case.after[found.start : found.end].strip(" ,;:\n"), 80)
+            yield Objection(n, f"{shown} does not belong to this answer", found.words)
 
 
 def _added(case: EditCase, edit: SentenceEdit, answer: AnswerBefore) -> Claim | None:

@@ -25,6 +25,7 @@ from eirene.text.cancellation import check_cancelled
 from eirene.text.discourse import is_filler
 from eirene.text.discourse import is_small as is_small_word
 from eirene.text.edits import SentenceEdit
+from eirene.text.quoting import quoted
 from eirene.text.remembered import memoised
 from eirene.text.sentences import split_sentences
 from eirene.text.words import stems
@@ -49,7 +50,6 @@ SAYS_AGAIN = 0.8
 _MOST_OLD = 400
 """Earlier sentences that a clause is compared with."""
 _QUOTED = re.compile(r'"([^"\n]{5,400})"')
-_SHOWN = 80
 
 
 def support(case: EditCase) -> Iterator[Objection]:
@@ -81,9 +81,8 @@ class _SupportedEdits:
                 continue
             found = self._added(edit) if edit.before is None else self._reworded(edit)
             if found is not None:
-                shown = " ".join(self.case.after[found.start : found.end].split()).strip(" ,;:")
-                cut = shown if len(shown) <= _SHOWN else shown[: _SHOWN - 3].rstrip() + "..."
-                yield Objection(n, f'nothing that was given says "{cut}"', found.words)
+                shown = quoted(self.case.after[found.start : found.end].strip(" ,;:\n"), 80)
+                yield Objection(n, f"nothing that was given says {shown}", found.words)
 
     def _added(self, edit: SentenceEdit) -> Claim | None:
         """The first claim of an added sentence that nothing supports."""

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Protocol
 import numpy as np
 from numpy.typing import NDArray
 
+from eirene.core.concurrency import usable_cores
 from eirene.core.errors import EncoderError, message_line
 from eirene.core.memo import Memo, once
 from eirene.text.cancellation import check_cancelled
@@ -139,15 +140,11 @@ class Encoder:
         tokenizer.encode_special_tokens = True
         self._session = session
         self._tokenizer = tokenizer
-        self._digest = digest
+        self.digest = digest
+        """The first 12 hexadecimal digits of the SHA-256 over model and tokenizer, for signatures."""
         self._cache: Memo[str, Vectors] = Memo(cached_texts)
         self._token_cache: Memo[str, TokenRows] | None = None
         self.width = int(session.get_outputs()[0].shape[-1])
-
-    @property
-    def digest(self) -> str:
-        """The first 12 hexadecimal digits of the SHA-256 over model and tokenizer, for signatures."""
-        return self._digest
 
     def encode(self, texts: Sequence[str]) -> Vectors:
         """The vectors of the texts, in their order, float32 [n, width]; cosine is the dot product."""
@@ -335,8 +332,7 @@ def default_threads() -> int:
     asked = os.environ.get("EIRENE_THREADS", "")
     if asked.isdecimal() and int(asked) > 0:
         return int(asked)
-    usable = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count()
-    return min(4, usable or 1)
+    return min(4, usable_cores())
 
 
 def _read(file: Path) -> bytes:

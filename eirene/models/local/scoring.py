@@ -124,11 +124,7 @@ class LocalScorer:
 
     def __init__(self, model: LocalModel) -> None:
         self._model = model
-
-    @property
-    def name(self) -> str:
-        """The model's name."""
-        return self._model.name
+        self.name = model.name
 
     async def score(self, messages: Sequence[Message], text: str, *, top: int, meter: Meter) -> list[ScoredToken]:
         """The tokens of `text` as the model's reply, or on the line after the prompt."""

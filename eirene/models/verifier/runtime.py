@@ -209,14 +209,10 @@ class Verifier:
     def __init__(self, session: onnxruntime.InferenceSession, encoder: ReadsTokens, digest: str) -> None:
         self._session = session
         self.encoder = encoder
-        self._digest = digest
+        self.digest = digest
+        """The first 12 hexadecimal digits of the SHA-256 of the head's file, for signatures."""
         self._read: Memo[PremiseClaim, Probabilities] = Memo(KEPT_PAIRS)
         self._texts: Memo[str, TokenText] = Memo(_KEPT_TEXTS)
-
-    @property
-    def digest(self) -> str:
-        """The first 12 hexadecimal digits of the SHA-256 of the head's file, for signatures."""
-        return self._digest
 
     def read(self, pairs: Sequence[PremiseClaim]) -> Probabilities:
         """Supported, unsupported, contradicted for each pair, float32 [n, 3], each row summing to 1.

@@ -19,6 +19,7 @@ from eirene.text.matching import Span
 from eirene.text.polarity.marks import MarkedSentence, PolarityMark, SentenceWord, read_marks
 from eirene.text.polarity.pairing import Pairing, pair_words
 from eirene.text.polarity.signs import Sign, strict_signs, sure_signs
+from eirene.text.quoting import quoted
 from eirene.text.words import word_set
 
 TurnKind = Literal[
@@ -49,20 +50,16 @@ class PolarityTurn:
     def why(self) -> str:
         """What was turned, in a few words."""
         if self.kind == "roles":
-            return f'who does what to whom is exchanged: "{_short(self.new)}" for "{_short(self.old)}"'
+            return f"who does what to whom is exchanged: {quoted(self.new, 40)} for {quoted(self.old, 40)}"
         if self.old and self.new:
-            return f'"{_short(self.new)}" for "{_short(self.old)}"'
-        return f'a "{_short(self.new)}" too many' if self.new else f'"{_short(self.old)}" is gone'
+            return f"{quoted(self.new, 40)} for {quoted(self.old, 40)}"
+        return f"a {quoted(self.new, 40)} too many" if self.new else f"{quoted(self.old, 40)} is gone"
 
 
 class Contradicts(Protocol):
     """Tells whether a claim contradicts a premise: what is turned between them, else None."""
 
     def __call__(self, premise: str, claim: str, /) -> PolarityTurn | None: ...
-
-
-def _short(text: str) -> str:
-    return text if len(text) <= 40 else text[:37] + "..."
 
 
 SHARED = 0.7
