@@ -26,6 +26,7 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
     both = datasets.DatasetDict({"train": whole, "test": whole.select(range(3))})
     both.save_to_disk(made / "both")
     datasets.DatasetDict({"dev": whole}).save_to_disk(made / "dev-only")
+    (made / "none").mkdir()
     (made / "files").mkdir()
     for name, part in both.items():
         part.to_parquet(made / "files" / f"{name}-00000-of-00001.parquet")
@@ -103,7 +104,7 @@ def test_files_in_a_folder_are_one_set(subtests: pytest.Subtests, folder: Path) 
                 path.write_text(f'{{"file": "{path.stem}"}}\n')
             rows = open_source(f"{folder / 'lines' / str(n)}{split}").rows()
             assert [row.data for row in rows] == [{"file": name} for name in expected]
-    for name, said in (("lines/1", "has the splits "), ("lines/1@dev", "has no split 'dev'"), ("cache", "cannot be")):
+    for name, said in (("lines/1", "has the splits "), ("lines/1@dev", "has no split 'dev'"), ("none", "cannot be")):
         with subtests.test(case=name), pytest.raises(InputError, match=said):
             open_source(str(folder / name))
 
