@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import os
 import re
+from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
@@ -79,13 +80,15 @@ def reply(request: ScriptedRequest, _: int) -> str:
     return f"{answer} {added}they are built ({kind})."
 
 
-def cpu_s(pid: int) -> float:
-    """CPU seconds of a process so far, user and system."""
-    fields = Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()
-    return (int(fields[11]) + int(fields[12])) / os.sysconf("SC_CLK_TCK")
-
-
-def resident_mib(pid: int) -> int:
-    """Resident memory of a process."""
-    pages = int(Path(f"/proc/{pid}/statm").read_text().split()[1])
-    return pages * os.sysconf("SC_PAGE_SIZE") // 2**20
+def uses(pid: int) -> dict[str, float]:
+    """What a process has: resident memory in MiB, open handles, threads, child processes, CPU seconds so far."""
+    folder = Path(f"/proc/{pid}")
+    fields, children = (folder / "stat").read_text().rpartition(")")[2].split(), 0
+    for task in folder.glob("task/*/children"):
+        with suppress(OSError):  # the thread has ended meanwhile
+            children += len(task.read_text().split())
+    resident = int((folder / "statm").read_text().split()[1]) * os.sysconf("SC_PAGE_SIZE")
+    return {
+        "memory": resident / 2**20, "handles": len(os.listdir(folder / "fd")), "threads": int(fields[17]),
+        "children": children, "cpu_s": (int(fields[11]) + int(fields[12])) / os.sysconf("SC_CLK_TCK"),
+    }  # fmt: skip

@@ -27,6 +27,7 @@ not sound says the opposite of what is true, so that to read one as a verdict sh
 The tests in `tests/docs/test_faults_benchmark.py` plant one of each, and the matrix finds it. Among the statuses,
 `draft: ...` is an error of the caller's own model, which the chat model and the middleware pass on as it came; "a model
 file that is ..." was refused with an error that says so.
+The same server and [other frameworks](peers.md); what grows under load for long: [soak](soak.md).
 """
 
 
@@ -55,13 +56,14 @@ def write(
     when = f"`--items {options.items} --seed {options.seed}`, {cost}, {os.cpu_count()} cores shared with other work"
     text = [
         _HEAD.format(when=when),
-        "## Items", _table(heads, rows),
-        "## Faults", _table(["what failed", "times"], [[name, f"{n:,}"] for name, n in faults.most_common() if n]),
-        "## What came out", _table(["status", "rows"], [[name, f"{n:,}"] for name, n in statuses.most_common()]),
+        "## Items", table(heads, rows),
+        "## Faults", table(["what failed", "times"], [[name, f"{n:,}"] for name, n in faults.most_common() if n]),
+        "## What came out", table(["status", "rows"], [[name, f"{n:,}"] for name, n in statuses.most_common()]),
     ]  # fmt: skip
     page.write_text("\n\n".join(part.rstrip("\n") for part in text) + "\n", "utf-8")
 
 
-def _table(heads: Sequence[str], rows: Sequence[Sequence[str]]) -> str:
+def table(heads: Sequence[str], rows: Sequence[Sequence[str]]) -> str:
+    """A table in Markdown, numbers on the right."""
     lines = [heads, ["---"] + ["---:"] * (len(heads) - 1), *rows]
     return "\n".join(f"| {' | '.join(line)} |" for line in lines)

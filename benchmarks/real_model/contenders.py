@@ -3,20 +3,22 @@
 `one-shot`: one request. `self-refine` (Madaan et al. 2023) on LangChain: feedback, then a rewrite, twice at most, until
 the feedback finds nothing. `reflection`: langgraph-reflection, whose judge is asked for a verdict and a comment, with
 two rewrites at most; the given answer is what it judges first. `dspy`: `dspy.Refine`, the best of three rewrites by a
-reward, the model's own grade from 0 to 10, until one has 9. Temperature 0, but for dspy's tries, which it draws at 1.
+reward, the model's own grade from 0 to 10, until one has 9. `instructor`: its `llm_validator` on the rewrite, and
+`guardrails`: a validator that asks the model, each with two more tries. Temperature 0, but for dspy's tries (1).
 """
 
 from __future__ import annotations
 
 import asyncio
+import functools
 import os
 from collections.abc import Awaitable, Callable
 from dataclasses import dataclass
-from typing import Any
+from typing import Annotated, Any
 
 from harness import Row
+from pydantic import AfterValidator, BaseModel, create_model
 
-KEY = "none-needed"
 MAX_TOKENS = 1024
 ROUNDS = 2
 IMPROVE = "You improve answers. Reply with the improved answer alone: the whole text, ready to be shown."
@@ -44,6 +46,8 @@ class Server:
 
     url: str
     model: str
+    key: str = "none-needed"
+    timeout_s: float = 180
 
 
 Refine = Callable[[Row], Awaitable[tuple[str, Used]]]
@@ -83,7 +87,8 @@ def chat(server: Server) -> tuple[Any, Callable[[], Any]]:
             return found
 
     model = ChatOpenAI(
-        model=server.model, base_url=server.url, api_key=KEY, temperature=0, max_tokens=MAX_TOKENS, timeout=180,
+        model=server.model, base_url=server.url, api_key=server.key, temperature=0, max_tokens=MAX_TOKENS,
+        timeout=server.timeout_s,
     )  # type: ignore[call-arg, arg-type]  # fmt: skip
     return model, Counter
 
@@ -119,18 +124,18 @@ def self_refine(server: Server) -> Refine:
     return refine
 
 
+class Judgement(BaseModel):
+    """Whether the answer is good, and what is to be changed."""
+
+    comment: str
+    good: bool
+
+
 def reflection(server: Server) -> Refine:
     """langgraph-reflection: an assistant and a judge that takes the user's place until it is content."""
     from langchain_core.messages import AIMessage, HumanMessage
     from langgraph.graph import START, MessagesState, StateGraph
     from langgraph_reflection import create_reflection_graph
-    from pydantic import BaseModel
-
-    class Judgement(BaseModel):
-        """Whether the answer is good, and what is to be changed."""
-
-        comment: str
-        good: bool
 
     model, counter = chat(server)
     judge = model.with_structured_output(Judgement, method="json_schema")
@@ -168,8 +173,9 @@ def dspy_refine(server: Server) -> Refine:
     import dspy
 
     lm = dspy.LM(
-        f"openai/{server.model}", api_base=server.url, api_key=KEY, cache=False, max_tokens=MAX_TOKENS, timeout=180
-    )
+        f"openai/{server.model}", api_base=server.url, api_key=server.key, cache=False, max_tokens=MAX_TOKENS,
+        timeout=server.timeout_s,
+    )  # fmt: skip
     improve = dspy.Predict(dspy.Signature("material: str -> improved_answer: str", IMPROVE))
     grade = dspy.Predict(dspy.Signature("material: str -> grade: int", f"{JUDGE} Give a grade from 0 (bad) to 10."))
 
@@ -188,12 +194,59 @@ def dspy_refine(server: Server) -> Refine:
                 used.cached_tokens += (call.get("prompt_tokens_details") or {}).get("cached_tokens") or 0
         return str(refined.improved_answer).strip(), used
 
-    async def refine(item: Row) -> tuple[str, Used]:
-        return await asyncio.to_thread(one, item)
+    return functools.partial(asyncio.to_thread, one)
 
-    return refine
+
+def instructed(server: Server) -> Refine:
+    """instructor: a rewrite whose field is validated by the model, and asked for again with the reason."""
+    import instructor
+    from openai import OpenAI
+
+    api = OpenAI(base_url=server.url, api_key=server.key, timeout=server.timeout_s)
+    client = instructor.from_openai(api, mode=instructor.Mode.JSON_SCHEMA)
+    good = AfterValidator(instructor.llm_validator(JUDGE, client=client, model=server.model))
+    improved = create_model("Improved", answer=(Annotated[str, good], ...))
+
+    def one(item: Row) -> tuple[str, Used]:
+        asked = [{"role": "system", "content": IMPROVE}, {"role": "user", "content": material(item)}]
+        found = client.chat.completions.create(
+            model=server.model, response_model=improved, messages=asked, max_retries=ROUNDS, temperature=0
+        )
+        return str(found.answer).strip(), Used()
+
+    return functools.partial(asyncio.to_thread, one)
+
+
+def guarded(server: Server) -> Refine:
+    """guardrails-ai: a validator that asks the model, and reasks; what does not pass is the given answer."""
+    os.environ.setdefault("OTEL_SDK_DISABLED", "true")
+    import guardrails
+    from guardrails.validators import FailResult, PassResult, register_validator
+    from openai import OpenAI
+
+    api = OpenAI(base_url=server.url, api_key=server.key, timeout=server.timeout_s)
+
+    @register_validator(name="model-as-judge", data_type="string")
+    def judge(value: Any, metadata: dict[str, Any]) -> Any:
+        asked: Any = [{"role": "system", "content": JUDGE}, {"role": "user", "content": f"Answer: {value}"}]
+        reply = api.chat.completions.parse(model=server.model, messages=asked, response_format=Judgement)
+        found = reply.choices[0].message.parsed
+        return PassResult() if found is not None and found.good else FailResult(error_message=str(found))
+
+    guard = guardrails.Guard().use(judge(on_fail="reask"))
+
+    def one(item: Row) -> tuple[str, Used]:
+        asked = [{"role": "system", "content": IMPROVE}, {"role": "user", "content": material(item)}]
+        found = guard(
+            model=f"openai/{server.model}", api_base=server.url, api_key=server.key, timeout=server.timeout_s,
+            messages=asked, num_reasks=ROUNDS, temperature=0,
+        )  # fmt: skip
+        return (str(found.validated_output).strip() if found.validation_passed else item["answer"]), Used()
+
+    return functools.partial(asyncio.to_thread, one)
 
 
 CONTENDERS: dict[str, Callable[[Server], Refine]] = {
     "one-shot": one_shot, "self-refine": self_refine, "reflection": reflection, "dspy": dspy_refine,
+    "instructor": instructed, "guardrails": guarded,
 }  # fmt: skip

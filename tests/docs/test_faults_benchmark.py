@@ -10,7 +10,8 @@ import pytest
 
 from benchmarks.faults.__main__ import Part, run
 from benchmarks.faults.ledger import COUNTS, Account, Out
-from benchmarks.faults.replies import UNSOUND
+from benchmarks.faults.replies import UNSOUND, opposite
+from benchmarks.faults.replies import sound as sound_reply
 from benchmarks.faults.rows import ADDED, KEY, answer, has_error, question, tags
 from benchmarks.faults.server import FaultServer
 from eirene.eval.detectors.judge import read_verdict
@@ -95,7 +96,7 @@ def test_a_reply_that_is_not_sound_is_read_as_no_verdict() -> None:
             form = {"json_schema": {"name": job}}
             request = ScriptedRequest(1, 1, {"messages": [{"content": asked}], "response_format": form}, {})
             for kind, make in UNSOUND.items():
-                said = make(request)
+                said = make(request, sound_reply(request), opposite(request))
                 text, why = (said, "stop") if isinstance(said, str) else (said.text, said.finish_reason)
                 sample = read_reply(text, split_sentences(answer(n)), finish_reason=why)
                 assert not sample.is_valid, kind

@@ -1,0 +1,133 @@
+"""The page of the soak, docs/results/soak.md, and its plot, written by the command."""
+
+from __future__ import annotations
+
+import argparse
+import os
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+from benchmarks.faults.page import table
+from benchmarks.soak.talks import CHUNK, TURNS
+from benchmarks.soak.trend import BLOCKS, BOUNDS, trend
+
+PAGE = Path(__file__).parents[2] / "docs" / "results" / "soak.md"
+Rows = Mapping[str, Mapping[str, Any]]
+COLOURS = ("#1f77b4", "#d62728", "#2ca02c", "#9467bd")
+LEFT, TOP, WIDE, HIGH = 60, 36, 660, 110
+_HEAD = """# Soak: the same after half an hour as after its start
+
+What follows was written by `python -m benchmarks.soak` ({how}).
+`eirene serve` and `eirene batch` ran side by side as processes for {minutes:g} minutes, at a model server on loopback
+that fails now and then (dropped, cut and broken replies, 429, 500, 503, and replies that are not sound; 1 to 2 % of
+each kind of request). {clients} clients, OpenAI's own, chat with the server without a pause: every second one streams,
+every third chat brings passages, every fifth its draft, and every seventh client dies before its reply.
+{talks:,} conversations of {turns} turns went through `RefiningChatModel` in an agent with a checkpointer, two at a
+time in each process, half with the embedded critic and half with rewrites by the (scripted) model.
+
+![Memory, handles, threads and child processes over time]({plot})
+
+## What grows
+
+After a first quarter that is the warm-up: the median of the second quarter and of the last, and the slope for 1,000
+items (chats, rows, conversations) by least squares, with its 95 % interval (bootstrap over twelve stretches of time).
+**Flat** is what has an interval below +0.5 (MiB, or handles, threads, child processes) for 1,000 items, and in the last
+quarter no more than 1 above the second (memory: 1 MiB and 3 %).
+"""
+
+
+def is_sound(rows: Rows) -> bool:
+    """Whether all is flat, nothing lost, and nothing of one conversation in another."""
+    load, talks = rows["load"], _talks(rows)
+    return not (load["lost"] or load["doubled"] or load["traces"] or any(talk["foreign"] for talk in talks)) and all(
+        trend(looks, measure).is_flat for looks in _processes(rows).values() for measure in BOUNDS
+    )
+
+
+def write(page: Path, rows: Rows, options: argparse.Namespace) -> None:
+    """Writes page and plot."""
+    load, talks, processes = rows["load"], _talks(rows), _processes(rows)
+    how = f"`--minutes {options.minutes:g} --conversations {options.conversations} --seed {options.seed}`, "
+    how += f"{os.cpu_count()} cores shared with other work"
+    statuses = Counter[str]()
+    for talk in talks:
+        statuses.update(talk["statuses"])
+    text = _HEAD.format(
+        how=how, minutes=options.minutes, clients=options.clients, talks=len(talks) * CHUNK, turns=TURNS,
+        plot=page.with_suffix(".svg").name,
+    )  # fmt: skip
+    median, p95, p99 = load["seconds"]
+    told = [
+        f"Chats: {load['chats']:,}, of which {len(load['lost'])} were lost (neither a reply nor an error that says "
+        f"why); a chat took {median} s in the median, {p95} s at the 95th percentile, {p99} s at the 99th. "
+        f"Rows: {load['rows']:,}, {load['doubled']} of them twice. Exit codes on SIGTERM: serve "
+        f"{load['exit_codes']['serve']}, batch {load['exit_codes']['batch']} (130 is: stopped, with rows left).",
+        f"Conversations: {len(talks) * CHUNK:,} of {TURNS} turns; answers with another one's mark, or not with their "
+        f"own: {sum(len(talk['foreign']) for talk in talks)}.",
+    ]
+    outcomes = [["chats", _counts(load["statuses"])], ["turns", _counts(statuses)]]
+    parts = [text, _verdicts(processes), "## What came out", *told, table(["", "statuses"], outcomes)]
+    page.write_text("\n\n".join(part.rstrip("\n") for part in parts) + "\n", "utf-8")
+    page.with_suffix(".svg").write_text(plot(processes), "utf-8")
+
+
+def _talks(rows: Rows) -> list[Mapping[str, Any]]:
+    return [row for key, row in rows.items() if key.startswith("talk ")]
+
+
+def _processes(rows: Rows) -> dict[str, list[Mapping[str, Any]]]:
+    """The looks at each process, but for those of a load that was cut off, or of less than a few looks."""
+    found: dict[str, list[Mapping[str, Any]]] = {}
+    for row in rows.values():
+        if "foreign" in row or row.get("pid") in rows["load"]["pids"].values():
+            found.setdefault(row["process"].replace("`", ""), []).append(row)
+    return {name: looks for name, looks in found.items() if len(looks) > BLOCKS}
+
+
+def _counts(counted: Mapping[str, int]) -> str:
+    return ", ".join(f"{n:,} {name}" for name, n in Counter(counted).most_common())
+
+
+def _verdicts(processes: Mapping[str, Sequence[Mapping[str, Any]]]) -> str:
+    lines = []
+    for name, looks in processes.items():
+        for measure in BOUNDS:
+            found = trend(looks, measure)
+            slope = f"{found.slope:+.3f} [{found.low:+.3f}, {found.high:+.3f}]"
+            verdict = "flat" if found.is_flat else "**not flat**"
+            lines.append([name, f"{looks[-1]['items']:,}", _unit(measure), f"{found.second:.0f}", f"{found.last:.0f}",
+                          slope, verdict])  # fmt: skip
+    return table(["", "items", "", "second quarter", "last quarter", "for 1,000 items", "verdict"], lines)
+
+
+def _unit(measure: str) -> str:
+    return "memory, MiB" if measure == "memory" else measure
+
+
+def plot(processes: Mapping[str, Sequence[Mapping[str, Any]]]) -> str:
+    """A panel for each measure, a line for each process, over the minutes since its first look; SVG by hand."""
+    most = max(look["at"] for looks in processes.values() for look in looks)
+    total = TOP + len(BOUNDS) * (HIGH + TOP)
+    body = [
+        f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {LEFT + WIDE + 10} {total}" '
+        'font-family="sans-serif" font-size="12">',
+        '<rect width="100%" height="100%" fill="white"/>',
+        *(f'<text x="{LEFT + 165 * n}" y="18" fill="{COLOURS[n]}">{name}</text>' for n, name in enumerate(processes)),
+    ]
+    for row, measure in enumerate(BOUNDS):
+        top, end = TOP + row * (HIGH + TOP), TOP + row * (HIGH + TOP) + HIGH
+        high = max(look[measure] for looks in processes.values() for look in looks) * 1.05 or 1
+        body += [
+            f'<rect x="{LEFT}" y="{top}" width="{WIDE}" height="{HIGH}" fill="none" stroke="#999"/>',
+            f'<text x="{LEFT + 5}" y="{top + 14}" fill="#555">{_unit(measure)}</text>',
+            f'<text x="{LEFT - 5}" y="{top + 10}" text-anchor="end">{high:.0f}</text>',
+            f'<text x="{LEFT - 5}" y="{end}" text-anchor="end">0</text>',
+            f'<text x="{LEFT + WIDE}" y="{end + 14}" text-anchor="end">{most / 60:.0f} minutes</text>',
+        ]
+        for colour, looks in zip(COLOURS, processes.values(), strict=False):
+            points = ((LEFT + WIDE * look["at"] / most, end - HIGH * look[measure] / high) for look in looks)
+            line = " ".join(f"{x:.1f},{y:.1f}" for x, y in points)
+            body.append(f'<polyline points="{line}" fill="none" stroke="{colour}"/>')
+    return "\n".join([*body, "</svg>", ""])
