@@ -151,11 +151,11 @@ class Clients:
             status = await asyncio.wait_for((self._stream if n % 2 else self._plain)(ask), dies)
         except TimeoutError:
             status = "client died"
-        except openai.APIStatusError as error:  # it was told, as before a draft it must be
-            status = f"HTTP {error.status_code}"
-        except (openai.APIError, ValueError) as error:
+        except (openai.APIConnectionError, ValueError) as error:
             status = "lost"
             self.lost.append(f"chat {n}: {type(error).__name__}: {error}"[:300])
+        except openai.APIError as error:  # it was told, as before a draft it must be; a stream by an event
+            status = f"HTTP {error.status_code}" if isinstance(error, openai.APIStatusError) else "an event's error"
         if status not in ("client died", "lost"):
             self.seconds.append(time.monotonic() - began)
         self.done[status] += 1
