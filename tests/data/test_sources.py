@@ -18,7 +18,7 @@ from eirene.cli.data_flags import FormatName
 from eirene.core.errors import InputError
 from eirene.data import check_outside, open_source
 from eirene.data.open import FORMATS
-from eirene.data.source import PipedBytes
+from eirene.data.source import PipedBytes, read_text
 
 ROWS = [{"question": f"Why {n}?", "answer": "So."} for n in range(5)]
 LINES = "".join(json.dumps(row) + "\n" for row in ROWS).encode()
@@ -82,6 +82,26 @@ def test_an_unknown_format_is_refused() -> None:
         check_outside(" ", "x")
     assert caught.value.field == "out"
     assert get_args(FormatName) == FORMATS
+    with pytest.raises(InputError, match=r"^hf-dataset:a/b: is a dataset, .*; leave --format csv out"):
+        open_source("hf-dataset:a/b", format="csv")
+
+
+def test_a_text_is_read_like_rows(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Gzipped or not, from a file or standard input: without the byte order mark, with plain line breaks."""
+    data = "\ufeffä\r\nb\rc\n".encode()
+    for name, held in (("x.txt", data), ("X.TXT.GZ", gzip.compress(data))):
+        (tmp_path / name).write_bytes(held)
+        assert read_text(str(tmp_path / name)) == "ä\nb\rc\n"
+    monkeypatch.setattr("sys.stdin", io.TextIOWrapper(io.BytesIO(data)))
+    assert read_text("-") == "ä\nb\rc\n"
+    for held, said in (
+        (data, "cannot be unpacked: Not a gzipped file"),
+        (gzip.compress(b"\xff"), "is not UTF-8 (byte 0xff"),
+    ):
+        (tmp_path / "x.gz").write_bytes(held)
+        with pytest.raises(InputError) as caught:
+            read_text(str(tmp_path / "x.gz"))
+        assert str(caught.value).startswith(f"{tmp_path / 'x.gz'}: {said}")
 
 
 def test_a_named_pipe_can_be_read_twice(tmp_path: Path) -> None:
@@ -181,8 +201,3 @@ def test_nothing_is_written_over_or_among_what_is_read(tmp_path: Path, monkeypat
         ("x", "hf-dataset:x"),
     ):
         check_outside(out, name)
-
-
-def test_a_dataset_takes_no_format() -> None:
-    with pytest.raises(InputError, match="leave --format csv out"):
-        open_source("hf-dataset:a/b", format="csv")

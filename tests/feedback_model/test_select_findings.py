@@ -10,7 +10,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from eirene.core.critique import Finding, Sample
-from eirene.feedback_model.vote import check_sample, select
+from eirene.feedback_model.finding_vote import joined_critiques, vote_on_findings
+from eirene.feedback_model.vote import VoteResult, check_sample, select
 from eirene.text.sentences import Sentence, split_sentences
 
 TWO = split_sentences("One is here. Two is there.")
@@ -94,8 +95,34 @@ def test_where_there_is_no_sentence_there_is_no_place_for_a_finding() -> None:
     assert not check_sample(sample(findings=(found,)), ()).is_valid
 
 
-def test_a_sample_that_does_not_fit_stays_its_critics() -> None:
-    """With both critics, what one of them drew badly is not counted as the other's."""
+def test_of_two_critics_a_sentence_is_faulty_for_either() -> None:
+    """One that abstained says so; a sample that does not fit stays its critic's."""
+    found = Finding(kind="invented", start=0, end=3, reason="made up", edit="")
+    one = select([sample(None, "thin")] * 3, TWO, n_requested=3)
+    marked = [sample("made up", None, findings=(found,)).model_copy(update={"critic": "hallucination"})] * 3
+    other = vote_on_findings(marked, TWO, n_requested=3)
+    drawn = [*marked, Sample(invalid="refused", critic="hallucination")]
+    both = joined_critiques(one, other, drawn=drawn, n_requested=5)
+    assert both.critique is not None and other.critique is not None and both.winner == 0
+    assert [(s.tag, s.reason, len(s.findings)) for s in both.critique.sentences] == [
+        ("Incomplete", "made up", 1), ("Incomplete", "thin", 0),
+    ]  # fmt: skip
+    assert both.critique.hallucination == other.critique.hallucination
+    twice = joined_critiques(select([sample("thin", None)] * 3, TWO, n_requested=3), other, drawn=drawn, n_requested=5)
+    assert twice.critique is not None
+    assert [(s.tag, s.reason) for s in twice.critique.sentences] == [("Incomplete", "thin made up"), ("Complete", None)]
+    none = VoteResult(abstained="no quorum")
+    alone = joined_critiques(one, none, drawn=drawn, n_requested=5)
+    assert alone.critique is not None and alone.critique.hallucination is not None and alone.winner == 0
+    vote = alone.critique.hallucination
+    assert (vote.abstained, vote.n_drawn, vote.n_valid, vote.n_requested) == ("no quorum", 4, 3, 5)
+    assert (vote.agreement, vote.tag_consistency, vote.n_kept, vote.n_found) == (None, None, 0, 0)
+    alone = joined_critiques(VoteResult(abstained="why"), other, drawn=drawn, n_requested=5)
+    assert alone.critique == other.critique.model_copy(update={"abstained": "why"})
+    assert joined_critiques(none, none, drawn=drawn, n_requested=5) == none
+    assert joined_critiques(VoteResult(abstained="why"), none, drawn=drawn, n_requested=5) == VoteResult(
+        abstained="completeness: why; hallucination: no quorum"
+    )
     found = Finding(kind="invented", start=0, end=99, reason="r", edit="")
     for bad in (sample(None, "x", findings=(found,)), sample(None)):
         checked = check_sample(bad.model_copy(update={"critic": "hallucination"}), TWO)

@@ -12,9 +12,10 @@ from hypothesis import strategies as st
 from eirene.agent.run import refine
 from eirene.agent.settings import Settings
 from eirene.core.grounding import ArgumentGroup, Grounding
+from eirene.core.records import EditDecision, RewriteComparison
 from eirene.core.scores import ArgumentScore, PairJudgement, Scores, SentenceScore, Unscored
 from eirene.gate import judge, unusable
-from eirene.gate.verdict import _OF_THE_PROMPT
+from eirene.gate.verdict import _OF_THE_PROMPT, Verdict, judge_comparison
 from eirene.models.scripted import ScriptedChatModel
 
 unit = st.floats(0, 1)
@@ -200,6 +201,29 @@ def test_the_score_of_one_sentence_or_argument_must_change_by_more() -> None:
         assert (verdict.accept, verdict.test) == expected, (before, after)
     wide = Settings(tolerance=0.3)
     assert judge(held_of(0.55), held_of(0.8), gain_measurable=True, settings=wide).test == "gain"
+
+
+def test_the_comparison_accepts_from_its_threshold_on() -> None:
+    """With the reasons of the edits that stay, three of them; and says what is needed where it does not accept."""
+    told = ((True, "One"), (False, "Undone"), (True, "Two"), (True, None), (True, "Three"), (True, "Four"))
+    at: Any = {"kind": "reworded", "before": (0, 1), "after": (0, 1), "old": "a", "new": "b"}
+    edits = [EditDecision(**at, taken=taken, why=why) for taken, why in told]
+    rows: list[tuple[float, float | None, bool, str]] = [
+        (0.9, 0.9, True, "One; Two; Three; and 1 more (better with probability 0.90)"),
+        (0.899, 0.9, False, "not surely better: better with probability 0.90, and 0.90 is needed for a risk of 0.05"),
+        (0.5, 0.4, False, "not better: better with probability 0.50"),
+        (0.99, None, False, "better with probability 0.99, and none is high enough for a risk of 0.05"),
+    ]
+    for better, threshold, accept, why in rows:
+        comparison = RewriteComparison(better=better, threshold=threshold, risk=0.05, calibration="c")
+        assert judge_comparison(comparison, edits) == Verdict(accept, "comparison", why)
+    comparison = RewriteComparison(better=0.9, threshold=0.6, risk=0.05, calibration="c")
+    assert judge_comparison(comparison, []).why == "the answer changed (better with probability 0.90)"
+    assert judge_comparison(comparison, edits[:5]).why.startswith("One; Two; Three (")
+    given: Any = {"gain_measurable": True, "settings": Settings(), "edits": edits[:1]}
+    better = judge(one(0.5, 0.5), one(0.3, 0.5), **given)
+    assert better.why.startswith("One; better, and nothing is worse by more than 0.02: unsupported content")
+    assert judge(one(0.5, 0.5), one(0.3, 0.5), **given, mended=["Bern"]) == Verdict(True, "gain", "One")
 
 
 def test_what_only_a_mended_fault_said_can_go() -> None:
