@@ -118,7 +118,9 @@ def test_what_a_run_cannot_go_on_from_is_named(path: Path) -> None:
     assert path.read_bytes() == b""
 
 
-def test_dropped_lines_are_gone_and_the_lock_goes_with_the_new_file(tmp_path: Path) -> None:
+def test_dropped_lines_are_gone_and_the_lock_goes_with_the_new_file(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     """The others stay byte for byte, and a link to the file stays a link."""
     path, link = tmp_path / "large" / "rows.jsonl", tmp_path / "rows.jsonl"
     path.parent.mkdir()
@@ -126,6 +128,12 @@ def test_dropped_lines_are_gone_and_the_lock_goes_with_the_new_file(tmp_path: Pa
     texts = [json.dumps(line(key)).encode() + b"\n" for key in "abc"]
     path.write_bytes(b"".join(texts)[:-1])
     with open_journal(link) as journal:
+        with monkeypatch.context() as full:
+            full.setattr(os, "replace", lambda *_: os.lseek(-1, 0, 0))
+            with pytest.raises(OSError, match="Bad file descriptor") as caught:
+                journal.drop([(0, len(texts[0]))])
+        assert (caught.value.errno, caught.value.filename) == (errno.EBADF, str(link))
+        assert path.read_bytes() == b"".join(texts) and os.listdir(path.parent) == ["rows.jsonl"]
         journal.drop([(at.begin, at.end) for at in journal.lines() if at.number != 2])
         assert path.read_bytes() == texts[1]
         journal.append([line("d")])

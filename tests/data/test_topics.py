@@ -102,3 +102,4 @@ def test_copies_go_on_their_side_or_everywhere() -> None:
 def test_a_key_ignores_case_space_and_marks_and_is_empty_for_nothing_but_blanks(text: str) -> None:
     assert key_of(f"  {text}  ") == key_of(text)
     assert (key_of(text) == "") == (not text.strip())
+    assert key_of(" ?\n !") == "? !"

@@ -160,6 +160,8 @@ def test_an_argument_that_was_said_must_not_go_missing() -> None:
         assert accept or verdict.why == "an argument is lost: argument 2 of pro"
     given: Any = {"gain_measurable": True, "settings": Settings(), "given": Grounding("perspectives", (PRO,))}
     assert judge(said_of(0.9, 0.1), said_of(0.6, 0.6), **given).why == 'an argument is lost: "It is cheap." (pro)'
+    given["given"] = Grounding("context", (PRO,))  # of passages no side is named
+    assert judge(said_of(0.9, 0.1), said_of(0.6, 0.6), **given).why == 'an argument is lost: "It is cheap."'
 
 
 def test_one_argument_that_is_said_now_is_a_gain_though_the_worst_stays() -> None:

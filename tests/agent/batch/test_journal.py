@@ -123,6 +123,12 @@ def test_a_line_without_a_checksum_is_read(path: Path) -> None:
     path.write_bytes(json.dumps(json.loads(sealed(line_text(outcome("a"))))).encode() + b"\n")
     with pytest.raises(InputError, match=r"was written anew by another program.*take 'line_crc32' out"):
         write(path, [])
+    path.write_bytes(
+        b'{"line_crc32":"00000000",' + line_text(outcome("a"))[1:] + b"\n" + line_text(outcome("b")) + b"\n"
+    )
+    with Journal(path) as journal:
+        rows = [row for _, row in read_lines(path, journal.lines(damaged_ok=True), damaged_ok=True)]
+    assert [row and row.id for row in rows] == [None, "b"]
 
 
 def test_a_line_that_is_none_of_a_batch_is_named_and_left_as_it_is(path: Path) -> None:
