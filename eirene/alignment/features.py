@@ -20,7 +20,7 @@ from eirene.text.frames import StatementFrame, frames_of
 from eirene.text.polarity.mark_words import DENIES
 from eirene.text.polarity.marks import read_marks
 from eirene.text.sentences import split_sentences
-from eirene.text.words import stems
+from eirene.text.words import listed_sentences, stems
 
 if TYPE_CHECKING:
     from eirene.models.encoder.runtime import Encodes
@@ -204,21 +204,7 @@ def overlap(given: Sequence[str], units: Sequence[str], weight: WordWeights) -> 
     return Overlap(np.minimum(recall, 1.0), np.minimum(precision, 1.0))
 
 
-PROTOTYPES = (
-    "Opinions on this subject differ widely.",
-    "There are good points on either side.",
-    "It is a controversial topic.",
-    "The question has been discussed for a long time.",
-    "There is no simple answer.",
-    "Here is an overview of the main arguments.",
-    "Let us look at what each camp says.",
-    "In the end, everyone must make up their own mind.",
-    "It is worth listening to all of these positions.",
-    "No agreement is in sight.",
-    "The answer depends on one's own values.",
-    "The following paragraphs sum up the discussion.",
-    "I hope that this summary is useful.",
-)
+PROTOTYPES = listed_sentences("prototypes")
 """Sentences of our own: each says something about a debate and nothing about its matter."""
 
 

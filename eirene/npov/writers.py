@@ -32,6 +32,7 @@ from eirene.text.edits.pieces import spaced
 from eirene.text.english import Decapitalizer, as_sentence, is_statement, side_of
 from eirene.text.language import other_language, unsupported_language
 from eirene.text.sentences import split_sentences
+from eirene.text.words import listed_sentences
 
 if TYPE_CHECKING:
     from eirene.models.encoder.runtime import Encodes
@@ -185,19 +186,12 @@ def _parts(text: str) -> tuple[str, str]:
     return "", rest
 
 
-INTRODUCTIONS = (
-    "There is no agreed answer to this question; here is what each side says.",
-    "Opinions differ on this question, and each side has its arguments.",
-    "People disagree about this question, and each side gives its reasons.",
-)
+INTRODUCTIONS = listed_sentences("npov introductions")
 """None repeats the question: its words would stand in the response without being anybody's argument."""
 SPEAKERS = {"for": "Supporters", "against": "Opponents"}
 # {who}: the speakers. The first of a side, then the others; each for statements and for what cannot follow "that".
 FIRST = ("{who} say that", "{who} argue that", "{who} hold that")
-FURTHER = (
-    "They add that", "{who} also say that", "A further argument they make is that", "They also argue that",
-    "{who} also hold that", "Another reason they give is that",
-)  # fmt: skip
+FURTHER = listed_sentences("npov further")
 FIRST_AS_IT_IS = ("{who} give this reason:", "{who} make this argument:")
 FURTHER_AS_IT_IS = ("They give a further reason:", "They make another argument:", "{who} also give this reason:")
 _MOST_REPEATED = 2

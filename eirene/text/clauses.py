@@ -156,9 +156,7 @@ _LIST_MARKER = re.compile(r"(?:(?:[-*+•‣▪–—]|\(?(?:\d{1,3}|[A-Za-z])[.
 # Verbs of saying: base forms, to which endings are added below, and irregular forms.
 _SAYING = rf"(?:(?:{'|'.join(listed_words('clauses saying words'))})(?:e?s|e?d|ing)?|point(?:s|ed|ing)?\s++out)"
 _NOUN = rf"(?:{'|'.join(listed_words('clauses noun words'))})s?"
-_PEOPLE = (
-    "advocates|critics|defenders|many|opponents|others|people|proponents|sceptics|skeptics|some|supporters|they|those"
-)
+_PEOPLE = "|".join(listed_words("clauses people"))
 _DISCOURSE_WORD = r"(?:[^\s,;:.!?]++\s++)"
 # "..., in their eyes, is that"
 _ASIDE = r"\s++(?:in(?!\s++wh)|to|for|from|according\s++to|so)(?:\s++[^\s,;:.!?]++){1,5}"

@@ -12,13 +12,7 @@ from itertools import pairwise
 
 from eirene.text.words import word_set, words_in
 
-_NAMES = {
-    "for": """pro pros for favour favor support supporter supporters supporting supportive proponent proponents advocate
-    advocates yes agree affirmative advantage advantages benefit benefits positive""",
-    "against": """con cons contra against opposition oppose opposed opposing opponent opponents critic critics no
-    disagree negative disadvantage disadvantages drawback drawbacks objection objections""",
-}
-_SIDES = {name: side for side, names in _NAMES.items() for name in names.split()}
+_SIDES = {name: side for side in ("for", "against") for name in word_set(f"sides {side}")}
 
 
 _FINITE = word_set("english finite")
@@ -134,15 +128,16 @@ CONTRACTED_SUBJECTS = frozenset(["it's", "there's", "we're", "you're", "we've", 
 _ADJECTIVE = re.compile(r"(?:al|ive|ous|ic|ary|ful|less|ible|able|ish|est)$")
 
 
-def _third_person(base: str) -> str:
+def third_person(base: str) -> str:
+    """The third-person form of a verb in its base form, by rule."""
     if base.endswith(("s", "sh", "ch", "x", "z", "o")):
         return base + "es"
-    if base.endswith("y") and base[-2] not in "aeiou":
+    if base.endswith("y") and base[-2:-1] not in tuple("aeiou"):
         return base[:-1] + "ies"
     return base + "s"
 
 
-_THIRD_PERSON = frozenset(_third_person(base) for base in _BASE_FORMS)
+_THIRD_PERSON = frozenset(third_person(base) for base in _BASE_FORMS)
 
 
 def finite_verb(words: Sequence[str]) -> int | None:

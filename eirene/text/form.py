@@ -12,6 +12,7 @@ from collections.abc import Callable, Iterator
 from eirene.text.form_lines import agent_steps, bracketed_data, code_lines, delimited_rows, keyed_lines
 from eirene.text.matching import Span, between
 from eirene.text.remembered import remembered
+from eirene.text.words import word_set
 
 _FENCE = re.compile(r"^[ \t]*(`{3,}|~{3,})", re.MULTILINE)
 _MARKS = re.compile(r"[{}\[\]<>\\=;\t(:,$#/-]")
@@ -19,12 +20,7 @@ _ATTRIBUTE = r"\s+[\w:@.-]{1,60}(?:\s*=\s*(?:\"[^\"]*\"|'[^']*'|[^\s\"'<>=]{1,30
 _TAG = re.compile(
     rf"<(?P<end>/?)(?P<name>[A-Za-z][\w:.-]{{0,40}})(?:{_ATTRIBUTE}){{0,30}}\s*(?P<own>/?)>|<[!?][^<>]{{1,500}}>"
 )
-_INLINE_NAMES = """a abbr acronym b bdi big br cite code del dfn em font i img ins kbd mark q s samp small span strike
-    strong sub sup time tt u var wbr"""
-_BLOCK_NAMES = """p div ul ol li dl dt dd table thead tbody tr td th h1 h2 h3 h4 h5 h6 blockquote pre section article
-    html head body form header footer nav main script style"""
-_VOID_NAMES = "area base br col embed hr img input link meta source track wbr"
-_INLINE, _BLOCKS, _VOID = (frozenset(names.split()) for names in (_INLINE_NAMES, _BLOCK_NAMES, _VOID_NAMES))
+_INLINE, _BLOCKS, _VOID = (word_set(f"tags {kind}") for kind in ("inline", "block", "void"))
 _MORE_THAN_ONE = re.compile(r"[.!?]\s+\S|\n")
 _ENVIRONMENT = re.compile(r"\\(begin|end)\{([^{}\n]{1,40})\}")
 _DISPLAY = re.compile(

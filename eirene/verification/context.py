@@ -22,7 +22,7 @@ from eirene.text.values.derived import NOTHING_NEW, Carried, Derivations
 from eirene.text.values.notation import Notation
 from eirene.text.words import stems
 from eirene.verification.framed import Asked, ContextPiece, PairReading, read_framed
-from eirene.verification.opposites import countered_by, opposes
+from eirene.verification.opposites import countered_by, limited_by, opposes
 
 if TYPE_CHECKING:
     from eirene.models.encoder.runtime import Encodes
@@ -42,6 +42,8 @@ SINGLES = 3
 """Pieces that are read by themselves, beside the window: a claim costs up to four pairs."""
 TOGETHER = 6
 """Pieces that are read at once where none carries a claim."""
+_IFS = (None, "condition", "open")
+"""Frames of what is said, under a condition or not, or asked."""
 _AGAINST = 0.5
 """Probability from which a sentence counts as contradicted where another one supports it."""
 _SUPPORTED = 0.5
@@ -131,14 +133,19 @@ class ContextReader:
         texts = tuple(p.text for p in sorted(near, key=lambda p: (p.source, p.start)))
         return float(self._verifier.read([PremiseClaim(texts, claim)])[0][0]) if texts else 0.0
 
-    def counter(self, claim: str) -> ContextPiece | None:
-        """The near piece that says a claim the other way round; None where another says it as it stands.
+    def counter(self, claim: str) -> tuple[ContextPiece, bool] | None:
+        """The near piece that says another thing than a claim, and whether it surely does; None where one agrees.
 
         By words alone: what the verifier reads of two sentences that share nearly all of them is that they agree.
         """
-        near = [piece for piece in self.nearest(claim, SINGLES) if piece.frame is None and piece.field is None]
-        at = None if frame_of(claim) is not None else countered_by(claim, [piece.text for piece in near])
-        return None if at is None else near[at]
+        if frame_of(claim) is not None:
+            return None
+        said = [p for p in self.nearest(claim, SINGLES) if p.field is None and (p.frame and p.frame.kind) in _IFS]
+        near = [piece for piece in said if piece.frame is None]
+        if (found := countered_by(claim, [piece.text for piece in near])) is not None:
+            return near[found[0]], found[1]
+        at = limited_by(claim, [piece.text for piece in said])
+        return None if at is None else (said[at], False)
 
     def nearest(self, claim: str, count: int) -> list[ContextPiece]:
         """The pieces nearest to a claim by meaning and by words, the nearest first; at most `count`."""

@@ -15,8 +15,8 @@ from eirene.core.verification import Evidence
 from eirene.models.verifier.runtime import PremiseClaim
 from eirene.text.fields import Field
 from eirene.text.frames import FrameKind, StatementFrame, frame_of
-from eirene.text.polarity import contradicts
 from eirene.text.words import stems
+from eirene.verification.opposites import opposes
 
 if TYPE_CHECKING:
     from eirene.models.verifier.runtime import ReadsPairs
@@ -119,7 +119,7 @@ class _SplitReadings:
         if rest.supported >= _SPEAKS:
             return self._hangs(piece, claim)
         is_said = statement.supported >= _SPEAKS or piece.frame.kind == "loose"
-        return is_said or (piece.frame.kind in ("denied", "affirmed") and _is_opposite(piece.frame, claim))
+        return is_said or (piece.frame.kind in ("denied", "affirmed") and opposes(piece.frame.statement, claim))
 
     def left(self, pieces: Iterable[ContextPiece], claim: str, turned: Sequence[ContextPiece]) -> list[str]:
         """The texts of pieces, of those that turn only what they say besides; without those that are left open."""
@@ -149,7 +149,7 @@ class _SplitReadings:
         for piece in turned:
             frame, statement = piece.frame, self._read[piece, claim][0]
             assert frame is not None  # it has turned
-            opposed = statement.contradicted if _is_opposite(frame, claim) else 0.0
+            opposed = statement.contradicted if opposes(frame.statement, claim) else 0.0
             if piece in loose:
                 if len(loose) == len(turned):  # else another piece's frame may be what governs the claim
                     supported = max(supported, min(plain.supported, _LOOSELY))
@@ -169,9 +169,3 @@ class _SplitReadings:
         if frame is None or frame.kind != "condition" or self._read[piece, claim][1].supported < _SPEAKS:
             return False
         return not (set(stems(frame.statement)) - set(stems(frame.rest))) & set(stems(claim))
-
-
-def _is_opposite(frame: StatementFrame, claim: str) -> bool:
-    """Whether a claim is a framed statement with a "not" or an opposite too many, or too few."""
-    turn = contradicts(frame.statement, claim)
-    return turn is not None and turn.kind in ("negation", "opposite")

@@ -28,7 +28,7 @@ if TYPE_CHECKING:
     from eirene.models.verifier.runtime import ReadsPairs
     from eirene.verification.framed import ContextPiece
 
-VERSION = "2.18"
+VERSION = "2.19"
 """Goes up when the same texts may be judged otherwise (fit of the risk, rules); part of what judges by it."""
 SUPPORTED = 0.5
 """Probability of support from which a sentence counts as supported."""
@@ -158,9 +158,9 @@ class SentenceJudge:
             else:
                 others = [*sentences[:n], *sentences[n + 1 :]]
                 mend = best_mend(sentences[n], reading := next(readings), self.reader, others)
-                counter = self.reader.counter(own[0])
-                reading = reading if counter is None else countered(reading, counter)
-                found[n] = self._judged(sentences[n], reading, mend, is_countered=counter is not None)
+                counter, is_sure = self.reader.counter(own[0]) or (None, False)
+                reading = reading if counter is None else countered(reading, counter, is_sure=is_sure)
+                found[n] = self._judged(sentences[n], reading, mend, is_countered=is_sure)
         return [judged for judged in found if judged is not None]
 
     def _unread(self, sentence: str, answer_language: str | None) -> str | None:
@@ -233,8 +233,10 @@ def judge_of(
     return SentenceJudge(texts, verifier, question=question, are_sides=are_sides)
 
 
-def countered(reading: ClaimReading, counter: ContextPiece) -> ClaimReading:
-    """The reading of a claim that a piece says the other way round: what supports it speaks for the piece."""
+def countered(reading: ClaimReading, counter: ContextPiece, *, is_sure: bool) -> ClaimReading:
+    """The reading of a claim that a piece says otherwise; where it surely does, what supports it supports the piece."""
+    if not is_sure:
+        return replace(reading, denying=counter) if reading.supported >= SUPPORTED else reading
     against = max(reading.contradicted, reading.supported, 1.0 - reading.supported)
     return replace(reading, supported=1.0 - against, contradicted=against, evidence=counter)
 

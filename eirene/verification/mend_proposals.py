@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from difflib import SequenceMatcher
 from typing import Literal
 
-from eirene.text.english import is_third_person, looks_like_base
+from eirene.text.english import is_third_person, looks_like_base, third_person
 from eirene.text.leaning import refers
 from eirene.text.matching import BoundedMatcher
 from eirene.text.polarity.antonyms import are_opposites, listed_opposites
@@ -233,17 +233,9 @@ def _form(auxiliary: str, verb: str, given: str) -> str | None:
     found = [w for w in _WORD.findall(given) if stem(w.lower()) == wanted and w.lower() != verb.lower()]
     if auxiliary == "does":
         ended = [w for w in found if is_third_person(w.lower())]
-        return ended[0] if ended else _third_person(verb)
+        return ended[0] if ended else third_person(verb)
     past = [w for w in found if w.endswith("ed")]
     return past[0] if past else None
-
-
-def _third_person(verb: str) -> str:
-    if verb.endswith(("s", "x", "z", "ch", "sh", "o")):
-        return verb + "es"
-    if verb.endswith("y") and verb[-2:-1] not in ("a", "e", "i", "o", "u"):
-        return verb[:-1] + "ies"
-    return verb + "s"
 
 
 def _with(sentence: str, given: str) -> Iterator[Proposal]:

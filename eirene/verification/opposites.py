@@ -3,51 +3,53 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence, Set
 from difflib import SequenceMatcher
-from itertools import permutations
+from itertools import combinations
+from typing import NamedTuple
 
+from eirene.text.english import AUXILIARIES
 from eirene.text.fields import Field
-from eirene.text.polarity import contradicts, likeness, sign_turns
+from eirene.text.polarity import contradicts, sign_turns
 from eirene.text.values.reading import value_index
-from eirene.text.words import STOP_WORDS, stem, stems
+from eirene.text.words import STOP_WORDS, listed_words, stem, stems, word_set
 
-_SAME_BUT_ONE = 0.9
-"""Likeness from which an opposite in a sentence contradicts it, whatever is read: of 62 such claims of other people 61
-were contradicted, and one was supported."""
 _STRETCH = 4
 """Words that stand in one another's place, at most."""
-_JOINTS = re.compile(r"[;,]\s|(?<=\w{3})\.\s|\b(?:and|but|while|whilst|whereas)\b", re.IGNORECASE)
-_TELLING = """
-    not no nor only before after until again both each all any few some more most other than too under over above below
-    against between during if
-"""
-_LIGHT = frozenset(stem(word) for word in STOP_WORDS - frozenset(_TELLING.split()))
+_JOINTS = re.compile(
+    r"[;,]\s|(?<=\w{3})\.\s|\b(?:and|but|while|whilst|whereas|because|since(?!\s+\d)|although|though)\b", re.I
+)
+_LIGHT = frozenset(stem(word) if len(word) > 2 else word for word in STOP_WORDS - word_set("opposites telling"))
 """Words by which a clause says no more than another one."""
 _PLAIN = re.compile(r"[^\W_]+(?:['’.,-][^\W_]+)*")
-_PREPOSITIONS = """
-    in on at from to for by with of since near into through under over across along beside behind between during until
-    without within around after before
-"""
-_OPENS = frozenset((_PREPOSITIONS + "if when while").split())
-"""Words that begin what may stand first or last, and change no roles."""
-_COPULAS = frozenset(["is", "are", "was", "were", "be", "been"])
-_NOTS = frozenset(["not", "cannot", "never"])
-_ONE_WAY = frozenset(["by", "than"])
-"""What one is to another, the other may be to it ("is married to"); that Lind was taught by Rowe goes one way."""
-_JOINS = frozenset(["while", "when", "if", "as", "and", "or", "but", "where"])
-_Places = list[tuple[frozenset[str], frozenset[str]]]
-"""Words of one clause, each with those of another one that stand in their place."""
+_ARTICLE = re.compile(r"\b(?:the|an?)\s+(?!(?:is|was|and|or|to|of|in)\b)(?=\w)")
+_OPENS = word_set("opposites opens")
+"""Words that begin what may stand first or last."""
+_NOTS = frozenset(["not", "n't", "n’t", "no", "never"])
+_LINKS = (AUXILIARIES | word_set("opposites links")) - {"cannot"}
+"""What may stand between one who does something and what is done."""
+_BASES = dict(pair.split("/") for pair in listed_words("english bases"))
+_MUTUAL = frozenset(map(stem, listed_words("english mutual")))
+"""What one does to another, or is to it, the other one does as well: "married", "borders"."""
+_COPULAS = frozenset(["is", "are", "was", "were", "be", "been", "being"])
+_UNTOLD = 2
+"""Words for which a sentence may have an "it"."""
+_REACH = 6
+"""Words behind another one among which its "by" is looked for."""
+_LIMIT = re.compile(
+    r"(?<!the |not )(?<!with )\b(?:only(?! (?:an?|one|two|\d+)\b)|unless|except|excluding|apart from|other than|if"
+    r"|provided that|as long as|(?:may|can|allowed|permitted|entitled|accepted)\b.*\b(?:with|within|upon))\b([^,;]*)",
+    re.I,
+)
+"""What a given sentence is limited by: what stands behind these words."""
 
 
 def opposes(given: str, claim: str) -> bool:
     """Whether a given sentence says what is claimed with a "not" or an opposite too many or too few, or another figure:
     it has all other words of the claim."""
-    turn = contradicts(given, claim)
-    if turn is not None:
-        return turn.kind in ("negation", "opposite")
     has, own = set(stems(given)), set(stems(claim))
-    return len(own - has) == 1 and _has_figure(own - has) and _has_figure(has - own)
+    is_other_figure = len(own - has) == 1 and _has_figure(own - has) and _has_figure(has - own)
+    return is_other_figure or _opposes(given, claim)
 
 
 def exchanges(given: str, claim: str) -> bool:
@@ -58,31 +60,137 @@ def exchanges(given: str, claim: str) -> bool:
     return bool(new) and all(any(value.base in units for value in mention.values) for mention in new)
 
 
-def countered_by(claim: str, texts: Sequence[str]) -> int | None:
-    """Which of some given sentences says the opposite of a claim; None where none does, or another one agrees."""
-    if (at := _crossed(claim, texts)) is not None:
-        return at
-    own = _bare(claim)
-    others = [text for text in texts if not _inverts(text, claim)]
-    if any(own <= _bare(text) or likeness(text, claim) >= _SAME_BUT_ONE for text in others):
+def countered_by(claim: str, texts: Sequence[str]) -> tuple[int, bool] | None:
+    """Which of some given sentences says another thing than a claim, and whether it surely does: not where the claim
+    may yet hold. None where no sentence does, or another one agrees."""
+    at = _crossed(claim, texts)
+    if found := _done_by_another(claim, texts) if at is None else (at, True):
+        return found
+    own, turned = {*_weights(claim)}, [_opposes(text, claim) for text in texts]
+    if True not in turned or any(own <= {*_weights(texts[n])} for n, turns in enumerate(turned) if not turns):
         return None
-    return next((n for n, text in enumerate(texts) if _inverts(text, claim)), None)
+    return turned.index(True), True
 
 
-def _inverts(given: str, claim: str) -> bool:
-    """Whether a claim is a given sentence but for a "not" or an opposite, or for who does what to whom."""
+def _opposes(given: str, claim: str) -> bool:
+    return any(_turns(part, claim) for part in dict.fromkeys([given, *_JOINTS.split(given)]))
+
+
+def _turns(given: str, claim: str) -> bool:
+    """Whether a claim is a stretch of a given text but for one "not" or one opposite."""
     turn = contradicts(given, claim)
-    if turn is None or turn.kind not in ("negation", "opposite", "roles") or "," in turn.new:
+    if turn is None or turn.kind not in ("negation", "opposite") or len(sign_turns(given, claim)) != 1:
         return False
-    if turn.kind == "negation" and not ({*_stems(given)} ^ {*_stems(claim)}) - _LIGHT <= _NOTS:
+    if turn.kind == "negation" and not {turn.old.lower(), turn.new.lower()} <= _NOTS | {""}:
         return False  # "unaware", "rather than" and "without" may say it in other words
-    if turn.kind != "roles":
-        return likeness(given, claim) >= _SAME_BUT_ONE and len(sign_turns(given, claim)) == 1
-    words = _bare(claim)
-    if not _COPULAS.isdisjoint(words) and _ONE_WAY.isdisjoint(words):
-        return False
-    stretches = [_plain(turn.old), _plain(turn.new)]
-    return not any(words[0] in _OPENS or not _JOINS.isdisjoint(words) for words in stretches)
+    own, has, turned = _weights(claim), _weights(given), {*_weights(turn.old), *_weights(turn.new)}
+    at = [n for n, word in enumerate(has) if word in own]
+    if not at or {*own} - {*has} - turned or {*has[at[0] : at[-1]]} - {*own} - turned:
+        return False  # says more, or of something else
+    one, other = [[word for word in words if word not in turned and words.count(word) == 1] for words in (has, own)]
+    is_converse = turn.kind == "opposite" and len(one) > 1 and (one[0], one[-1]) == (other[-1], other[0])
+    return not is_converse or not _OPENS.isdisjoint([_stems(given)[0], _stems(claim)[0]])  # the mill above the weir
+
+
+class _Role(NamedTuple):
+    """What is done or held in a clause, by whom, and the words on its other side and all words, as roots of words."""
+
+    root: str
+    who: frozenset[str]
+    is_name: bool
+    beyond: frozenset[str]
+    clause: frozenset[str]
+
+
+def _done_by_another(claim: str, texts: Sequence[str]) -> tuple[int, bool] | None:
+    """Which sentence says of another one what a claim says of somebody: "designed by Bow"; None where one agrees.
+
+    Sure where two change places. What they do to each other is the same both ways.
+    """
+    names = {word for text in (claim, *texts) for word in _PLAIN.findall(text)[1:] if word[0].isupper()}
+    given = [(n, role) for n, text in enumerate(texts) for role in _roles(text, names)]
+    for own in _roles(claim, names):
+        same = [(n, role) for n, role in given if role.root == own.root]
+        if any(own.who & role.who for _, role in same):
+            continue
+        told = frozenset().union(*(_roots(_PLAIN.findall(texts[n])) for n, _ in same))
+        for n, role in same:
+            if own.root not in _MUTUAL and role.who <= own.beyond and own.who <= role.beyond:
+                return n, own.clause <= role.clause
+            is_told = len(own.clause - own.who - {own.root} - role.clause) <= _UNTOLD and own.is_name and role.is_name
+            if is_told and own.who.isdisjoint(told) and role.who.isdisjoint(_roots(_PLAIN.findall(claim))):
+                return n, False
+    return None
+
+
+def _roles(text: str, names: Set[str]) -> Iterator[_Role]:
+    """The words of a text beside which somebody stands as their subject, or behind their "by", "than" or "was"."""
+    for words in filter(None, map(_PLAIN.findall, _JOINTS.split(text))):
+        for at, word in enumerate(words):
+            found = _doer(words, at) if word.islower() and word not in STOP_WORDS else None
+            who = [] if found is None else _called(words, *found)
+            if found is None or not who or words[at + 1 : at + 2] in (["with"], ["and"]):
+                continue
+            behind = next((k for k in range(at + 2, len(words)) if words[k] in _OPENS - {"to"}), len(words))
+            beyond = words[at + 1 : behind] if found[1] < 0 else words[:at]
+            is_name = who[0][0].isupper() and (len(who) > 1 or who[0] in names)
+            yield _Role(_root(word), _roots(who), is_name, _roots(beyond), _roots(words))
+
+
+def _doer(words: Sequence[str], at: int) -> tuple[int, int] | None:
+    """Where the one begins who does a word, and in which direction it goes on from there."""
+    first = at
+    while first and (words[first - 1].lower() in _LINKS or words[first - 1].endswith("ly")):
+        first -= 1
+    links = [word for word in words[first:at] if not word.endswith("ly")]
+    near = range(at + 1, min(at + _REACH, len(words) - 1))
+    is_compared = words[at].endswith("er") or words[at] in ("worse", "better") or links[-1:] == ["more"]
+    behind = next((k + 1 for k in near if words[k] == ("than" if is_compared else "by")), None)
+    is_passive = links and links[-1] in _COPULAS and not words[at].endswith("ing")
+    is_done = behind == at + 2 and (words[at] in _BASES or words[at].endswith(("ed", "en")))
+    if is_passive or is_done or (is_compared and behind is not None):
+        return None if behind is None else (behind + (words[behind] in ("the", "a", "an")), 1)
+    is_object = not _COPULAS.intersection(links) and not {"the", "a", "an"}.isdisjoint(links)
+    if not is_object and _called(words, first - 1, -1):
+        return first - 1, -1
+    return next(((k + 1, 1) for k in near if words[k] in _COPULAS and words[k + 1][0].isupper()), None)
+
+
+def _called(words: Sequence[str], at: int, step: int) -> Sequence[str]:
+    """The name that begins at a place, or ends there, else the one word."""
+    run: list[str] = []
+    for word in words[at::step] if at >= 0 else ():
+        if word.lower() in STOP_WORDS or (run and step < 0 and word.islower()):
+            break
+        run.append(word)
+    if not run or not run[0][0].isalpha():
+        return ()
+    return [word for word in run if word[0].isupper()] if run[0][0].isupper() else run[-1:]
+
+
+def _root(word: str) -> str:
+    return stem(_BASES.get(word.lower(), word.lower().removesuffix("'s").removesuffix("’s")))
+
+
+def _roots(words: Iterable[str]) -> frozenset[str]:
+    return frozenset(_root(word) for word in words if word.lower() not in STOP_WORDS)
+
+
+def limited_by(claim: str, texts: Sequence[str]) -> int | None:
+    """Which of some given sentences says a claim under a condition, or but for an exception, of which the claim has no
+    word; None where another one says it without."""
+    own = {*_weights(claim)}
+    carriers = [n for n, text in enumerate(texts) if own and own <= {*_weights(text)}]
+    is_limited = carriers and not _LIMIT.search(claim) and all(_is_limited(texts[n], own) for n in carriers)
+    return carriers[0] if is_limited else None
+
+
+def _is_limited(given: str, own: Set[str]) -> bool:
+    for found in _LIMIT.finditer(given):
+        tail, before = {*_weights(found[1])}, _weights(given[: found.start(1)])[-2:]
+        if tail and own.isdisjoint(tail) and not (found.start() and own.isdisjoint(before)):
+            return True
+    return False
 
 
 def _crossed(claim: str, texts: Sequence[str]) -> int | None:
@@ -96,85 +204,49 @@ def _crossed(claim: str, texts: Sequence[str]) -> int | None:
     given = [(n, clause) for n, text in enumerate(texts) for clause in (_stems(text), *_clauses(text))]
     parts = [frozenset(clause) - _LIGHT for clause in _clauses(claim)]
     whole = frozenset().union(*parts)
-    for (n, one), (m, other) in permutations(given, 2):
-        is_pair = n == m and len(parts) > 1 and not _keeps_order(claim, texts[n])
-        if not whole <= {*(_stems(texts[n]) if is_pair else one), *other}:
+    for (n, one), (m, other) in combinations(given, 2):
+        if not whole <= {*(_stems(texts[n]) if n == m else one), *other}:
             continue
+        places = _places(one, other, whole, is_one=n == m)
         elsewhere = [frozenset(clause) for k, clause in given if k not in (n, m) or clause != _stems(texts[k])]
-        for places in _places(one, other, whole, is_one=n == m, is_pair=is_pair):
-            counts = [sum(map(any, _sides(part, places))) for part in parts]
-            for part in parts if 1 not in counts else [] if is_pair else [whole]:
-                if _mixes(_sides(part, places)) and not any(part <= clause for clause in elsewhere):
-                    return n
+        for part in parts if len(places) > 1 else ():
+            said = [(not part.isdisjoint(a), not part.isdisjoint(b)) for a, b in places]
+            is_mixed = {(True, False), (False, True)} <= {*said} and (True, True) not in said
+            if is_mixed and not any(part <= clause for clause in elsewhere):
+                return n if said[0][0] else m
     return None
 
 
-def _places(
-    one: Sequence[str], other: Sequence[str], whole: frozenset[str], *, is_one: bool, is_pair: bool
-) -> Iterator[_Places]:
-    """The words of two clauses that stand in each other's place, two places at least; none where they are not built
-    alike, or what they share is not claimed.
-
-    One of two clauses of one sentence (`is_one`) may leave out what the other has. Where a claim has clauses, too
-    (`is_pair`), what is left may stand first or last, and clauses without a word of weight in both are known as alike
-    by a claim of all that they say.
+def _places(one: list[str], other: list[str], whole: Set[str], *, is_one: bool) -> list[tuple[Set[str], Set[str]]]:
+    """The words of two clauses that stand in each other's place; none where they are not built alike, or what they
+    share is not claimed. One of two clauses of one sentence (`is_one`) may leave out what the other has.
     """
-    if whole.isdisjoint(one) or whole.isdisjoint(other):
-        return
-    shared = frozenset(one) & frozenset(other)
-    for step in (1, -1) if is_pair else (1,):
-        found = _aligned(one[::step], other[::step], is_one=is_one, is_pair=is_pair)
-        places = [(a - shared, b - shared) for a, b in found][::step]
-        is_told = all(not (whole.isdisjoint(a) or whole.isdisjoint(b)) for a, b in places)
-        if len(places) > 1 and (shared - _LIGHT <= whole if shared - _LIGHT else is_pair and is_told):
-            yield places
-
-
-def _aligned(one: Sequence[str], other: Sequence[str], *, is_one: bool, is_pair: bool) -> _Places:
-    found: _Places = []
-    old_keys, new_keys = (["in" if is_pair and word in _OPENS else word for word in words] for words in (one, other))
+    one, other = one[::-1], other[::-1]  # what both have may stand before
+    shared, found = frozenset(one) & frozenset(other), []
+    old_keys, new_keys = (["in" if word in _OPENS else word for word in words] for words in (one, other))
     for tag, a, b, c, d in SequenceMatcher(None, old_keys, new_keys, autojunk=False).get_opcodes():
-        is_edge = is_pair and tag == "replace" and (a == c == 0 or (b, d) == (len(one), len(other)))
-        stretch = min(b - a, d - c) if is_edge else max(b - a, d - c)  # what both have may stand before or behind
-        if (stretch > _STRETCH and tag != "equal") or (tag in ("insert", "delete") and not is_one):
+        stretch = (min if is_one and (b, d) == (len(one), len(other)) else max)(b - a, d - c)
+        if tag != "equal" and (stretch > _STRETCH or (tag != "replace" and not is_one)):
             return []
         old, new = [frozenset([word]) for word in one[a:b]], [frozenset([word]) for word in other[c:d]]
         if tag == "replace" and len(old) != len(new):
             old, new = [frozenset().union(*old)], [frozenset().union(*new)]
-        found += zip(old, new, strict=True) if tag == "replace" else ()
-    return found
-
-
-def _sides(said: frozenset[str], places: _Places) -> list[tuple[bool, bool]]:
-    """For each place whether words of the one clause are said, and of the other."""
-    return [(not said.isdisjoint(a), not said.isdisjoint(b)) for a, b in places]
-
-
-def _mixes(sides: Sequence[tuple[bool, bool]]) -> bool:
-    """Whether what is said is of the one clause at the first place, of the other at a later one, of both at none."""
-    return sides[0] == (True, False) and (False, True) in sides and (True, True) not in sides
-
-
-def _keeps_order(claim: str, given: str) -> bool:
-    """Whether a given text has a claim's words in their order: it is then an extract of the text."""
-    words = iter(_stems(given))
-    return all(word in words for word in _stems(claim) if word not in _LIGHT)
+        found[:0] = [(x - shared, y - shared) for x, y in zip(old, new, strict=True)][::-1] if tag == "replace" else []
+    is_told = all(not (whole.isdisjoint(a) or whole.isdisjoint(b)) for a, b in found)
+    return found if (shared - _LIGHT <= whole if shared - _LIGHT else is_told) else []
 
 
 def _clauses(text: str) -> list[list[str]]:
     return [words for part in _JOINTS.split(text) if (words := _stems(part))]
 
 
+def _weights(text: str) -> list[str]:
+    """The stems of a text's words of weight."""
+    return [word for word in _stems(text) if word not in _LIGHT and word not in AUXILIARIES and word not in _NOTS]
+
+
 def _stems(text: str) -> list[str]:
-    return [stem(word) for word in _plain(text)]
-
-
-def _plain(text: str) -> list[str]:
-    return [word for word in _PLAIN.findall(text.lower()) if word not in ("the", "a", "an")]
-
-
-def _bare(text: str) -> frozenset[str]:
-    return frozenset(_plain(text))
+    return [stem(word) if len(word) > 2 else word for word in _PLAIN.findall(_ARTICLE.sub("", text.lower()))]
 
 
 def denies(field: Field, claim: str) -> bool:

@@ -135,41 +135,42 @@ def test_no_pieces_share_nothing() -> None:
 @each(
     "passages, claim, counter",
     [
-        ("The tea lowers the pulse. Rents fell.", "The tea raises the pulse.", "The tea lowers the pulse."),
-        ("The goat chased the boar.", "The boar chased the goat.", "The goat chased the boar."),
-        ("Guests cannot dive without a pass.", "Guests can dive without a pass.", "Guests cannot dive without a pass."),
-        (
-            "Parcel 12: sent on 4 June. Parcel 13: lost on 8 June.",
-            "Parcel 12 was lost on 8 June.",
-            "Parcel 12: sent on 4 June.",
-        ),
-        (
-            "Una plays the harp, and Ole plays the drum.",
-            "Ole plays the harp and Una plays the drum.",
-            "Una plays the harp, and Ole plays the drum.",
-        ),
-        (
-            "In May the mill grinds rye at the weir and oats near the quay.",
-            "In May the mill grinds oats at the weir and rye near the quay.",
-            "In May the mill grinds rye at the weir and oats near the quay.",
-        ),
-        (
-            "The mill grinds rye at the weir and oats at the quay.",
-            "It grinds oats at the quay and rye at the weir.",
-            None,
-        ),
+        ("The tea lowers the pulse. Rents fell.", "The tea raises the pulse.", "!The tea lowers the pulse."),
+        ("The goat chased the boar.", "The boar chased the goat.", "!The goat chased the boar."),
+        ("Una taught Ole in Bonn.", "Ole taught Una.", "!Una taught Ole in Bonn."),
+        ("Una taught Ole in Bonn.", "Una was taught by Ole in Bonn.", "!Una taught Ole in Bonn."),
+        ("Una taught Ole in Bonn.", "Ole was taught by Una in Bonn.", None),
+        ("Una married Ole in Bonn.", "Ole married Una in Bonn.", None),
+        ("Una danced with Ole in Bonn.", "Ole danced with Una in Bonn.", None),
+        ("Una opened the mill. It was built by Ole Berg.", "Una Holm built the mill.", "?It was built by Ole Berg."),
+        ("Una opened the mill. It was built by Ole Berg.", "The mill was built by Ole Berg.", None),
+        ("The clerk was Una Holm. Ole Berg was the cook.", "Ole Berg was the clerk.", "?The clerk was Una Holm."),
+        ("Guests cannot dive without a pass.", "Guests can dive without a pass.", "!Guests cannot dive without a pass."),
+        ("Guests cannot dive, because it is cold.", "Guests can dive.", "!Guests cannot dive, because it is cold."),
+        ("The mill is not built of brick but of stone.", "The mill is built of stone.", None),
+        ("The mill is above the weir.", "The weir is below the mill.", None),
+        ("The mill is above the weir.", "The mill is below the weir.", "!The mill is above the weir."),
+        ("Guests may dive unless it is cold.", "Guests may dive.", "?Guests may dive unless it is cold."),
+        ("Guests may dive if they have a pass.", "Guests may dive.", "?Guests may dive if they have a pass."),
+        ("Guests may dive with a pass.", "Guests may dive.", "?Guests may dive with a pass."),
+        ("Guests may dive with a pass.", "With a pass guests may dive.", None),
+        ("Una owns the mill. Verdict: false.", "Una does not own the mill.", None),
+        ("Parcel 12: sent on 4 June. Parcel 13: lost on 8 June.", "Parcel 12 was lost on 8 June.",
+         "!Parcel 12: sent on 4 June."),
+        ("Una plays the harp, and Ole plays the drum.", "Ole plays the harp and Una plays the drum.",
+         "!Una plays the harp, and Ole plays the drum."),
+        ("In May the mill grinds rye at the weir and oats near the quay.",
+         "In May the mill grinds oats at the weir and rye near the quay.",
+         "!In May the mill grinds rye at the weir and oats near the quay."),
+        ("The mill grinds rye at the weir and oats at the quay.", "It grinds oats at the quay and rye at the weir.", None),
         ("Una built the hull and Ole sewed the sail.", "Ole sewed the sail and Una built the hull.", None),
-        (
-            "Una built the hull and Ole sewed the sail.",
-            "Una sewed the sail and Ole built the hull.",
-            "Una built the hull and Ole sewed the sail.",
-        ),
+        ("Una built the hull and Ole sewed the sail.", "Una sewed the sail and Ole built the hull.",
+         "!Una built the hull and Ole sewed the sail."),
         ("Fold the right corner up. Fold the left corner up.", "Fold the left corner up.", None),
         ("People have their hands up on a ride.", "People on a ride have their hands up.", None),
     ],
-)
-def test_a_claim_is_countered_by_what_says_it_the_other_way_round(
-    passages: str, claim: str, counter: str | None
-) -> None:
+)  # fmt: skip
+def test_a_claim_is_countered_by_what_says_another_thing(passages: str, claim: str, counter: str | None) -> None:
+    """Surely ("!"), or so that it may yet hold ("?")."""
     found = ContextReader(shipped_verifier(), [passages]).counter(claim)
-    assert (found and found.text) == counter
+    assert (found and f"{'?!'[found[1]]}{found[0].text}") == counter

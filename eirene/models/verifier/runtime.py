@@ -18,7 +18,7 @@ from eirene.models.encoder.runtime import ReadsTokens, TokenLayers, shipped_enco
 from eirene.text.cancellation import check_cancelled
 from eirene.text.language import ENGLISH_WORDS
 from eirene.text.values.number_words import ORDINALS, SCALES, SMALL
-from eirene.text.words import stem
+from eirene.text.words import stem, word_set
 
 if TYPE_CHECKING:
     import onnxruntime
@@ -47,12 +47,7 @@ MOST_TOKENS = 192
 """Of a premise, and of a claim; what stands after them is not read."""
 
 _WORD = re.compile(r"\d+(?:[.,]\d+)*|[^\W\d_]+(?:['’][^\W\d_]+)*|[^\w\s]")
-_NEGATIONS = frozenset(
-    """
-    no not never none nobody nothing neither nor without cannot hardly barely scarcely false falsely deny denies denied
-    fail fails failed lack lacks lacked unable unlikely
-    """.split()  # noqa: SIM905
-)
+_NEGATIONS = word_set("verifier negations")
 Bits = NDArray[np.uint8]
 
 

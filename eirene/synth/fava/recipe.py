@@ -22,14 +22,12 @@ from eirene.core.signature import check_seed, rng_for
 from eirene.core.usage import Usage
 from eirene.retrieval import Retriever, read_corpus
 from eirene.retrieval.passages import Passage
+from eirene.text.words import listed_sentences
 
 Neighbours = Callable[[Passage], Sequence[str]]
 """For a passage others that are like it, as they are shown."""
 
-GENRES = (
-    "an article", "an essay", "a blog post", "a social media post", "a news report", "a summary", "a speech",
-    "the introduction of a presentation", "a brochure", "a text message",
-)  # fmt: skip
+GENRES = listed_sentences("genres")
 """The ten of the paper's table 9."""
 
 

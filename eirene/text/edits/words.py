@@ -13,6 +13,7 @@ from typing import Literal, Protocol
 
 from eirene.text.matching import BoundedMatcher, Span
 from eirene.text.unicode import UNSPACED_CLASS
+from eirene.text.words import word_set
 
 EditKind = Literal["kept", "reworded", "added", "removed", "moved"]
 
@@ -60,10 +61,7 @@ _TOKEN = re.compile(
 )
 _MOST_WORDS = 2_000
 """A sentence of more words than this counts as changed as a whole."""
-_JOINTS = {
-    *("a", "an", "the", "of", "to", "in", "on", "at", "by", "for", "with", "from", "and", "or", "that", "which", "who"),
-    *("as", "is", "are", "was", "were", "be", "it", "its", "this"),
-}
+_JOINTS = word_set("edits joints")
 """Words that join two changes to one, where they alone stand between them."""
 
 Opcode = tuple[int, int, int, int]

@@ -15,7 +15,7 @@ _STATEMENT = r"(?:claim|statement|story|report|rumou?r|idea|belief|notion|assert
 _POINTS_BACK = re.compile(
     rf"\W*(?:(?:but|however|yet|in\s+fact|in\s+reality|actually)\b\W*)?(?:(?:this|that|it)['’]s\b"
     rf"|(?:(?:this|that|it|these|both)\b|(?:the|this|that|these)\s+(?:\w+\s+)?{_STATEMENT}\b)(?:\s+\w+)?\s+"
-    r"(?:is|was|are|were|isn['’]t|wasn['’]t|has|have|had|turned|proved)\b)",
+    r"(?:is|was|are|were|isn['’]t|wasn['’]t|has|have|had|turned|proved)\b|(?:verdict|rating|ruling|fact[ -]check)\s*:)",
     re.IGNORECASE,
 )
 _GOES_ON = re.compile(r"\b(?:that|to(?!\s+(?:be|have)\b))\s", re.IGNORECASE)

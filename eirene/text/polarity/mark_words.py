@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Literal, cast
 
-from eirene.text.words import STOP_WORDS, stem, table_lines, word_set, words_in
+from eirene.text.words import STOP_WORDS, listed_words, stem, table_lines, word_set, words_in
 
 MarkKind = Literal["negation", "quantifier", "certainty", "report", "condition", "intent", "quotation"]
 
@@ -28,23 +28,13 @@ PHRASES = _by_first_word()
 ONLY_BEFORE_THAT = word_set("marks only before that")
 """Verbs that are marks before "that" alone."""
 
-NO_MARKS = frozenset(
-    [("or", "not"), ("at", "all"), ("after", "all"), ("above", "all"), ("of", "all"), ("as", "if"), ("the", "will"),
-     ("free", "will"), ("their", "will"), ("own", "will"), ("of", "may"), ("in", "may"), ("the", "most"),
-     ("the", "likely"), ("how", "many"), ("how", "often"), ("so", "many"), ("as", "many"), ("the", "can"),
-     ("well", "known"), ("the", "known")]
-)  # fmt: skip
+NO_MARKS = frozenset(tuple(pair.split("/")) for pair in listed_words("marks none behind another word"))
 """Pairs of words whose second one is no mark."""
 
-ENDS_SCOPE = frozenset(
-    [",", ";", ":", ".", "!", "?", "(", ")", "but", "because", "although", "though", "while", "whereas", "since", "if",
-     "unless", "so", "therefore", "which", "who"]
-)  # fmt: skip
+ENDS_SCOPE = word_set("marks end of scope")
 """Where the reach of a mark ends; a comma only behind the word that it governs."""
 
-FUNCTION = (STOP_WORDS | word_set("marks function")) - frozenset(
-    ["before", "after", "more", "against", "above", "below", "under", "over", "up", "down", "most"]
-)
+FUNCTION = (STOP_WORDS | word_set("marks function")) - word_set("marks of place and degree")
 """Words that carry no meaning of their own."""
 
 SAYING = frozenset(

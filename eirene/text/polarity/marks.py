@@ -22,7 +22,7 @@ from eirene.text.polarity.mark_words import (
     SAYING,
     MarkKind,
 )
-from eirene.text.words import stem
+from eirene.text.words import listed_words, stem
 
 _WORD = re.compile(r"[^\W_]++(?>(?:['’][^\W_]++)*)|[,;:.!?()]")
 _QUOTED = re.compile(r"[\"“]([^\s\"“”]{1,40}(?:\s[^\s\"“”]{1,40}){0,2})[\"”]")
@@ -126,11 +126,7 @@ def _parts(word: str, start: int, end: int) -> list[tuple[str, int, int]]:
 
 
 _BASES = {"ca": "can", "wo": "will", "sha": "shall", "ai": "is"}
-_UNMARKED = {
-    "dont": "do", "doesnt": "does", "didnt": "did", "isnt": "is", "arent": "are", "wasnt": "was", "werent": "were",
-    "cant": "can", "wont": "will", "wouldnt": "would", "shouldnt": "should", "couldnt": "could", "hasnt": "has",
-    "havent": "have",
-}  # fmt: skip
+_UNMARKED = dict(pair.split("/") for pair in listed_words("marks without apostrophe"))
 
 
 def _stem(word: str) -> str:

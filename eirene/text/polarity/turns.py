@@ -126,13 +126,6 @@ def _pair(one: str, other: str) -> tuple[MarkedSentence, MarkedSentence, Pairing
     return a, b, pair_words(a, b)
 
 
-def _roles(a: MarkedSentence, b: MarkedSentence) -> Iterator[PolarityTurn]:
-    swap = exchanged(a, b)
-    if swap:
-        old, new = swap
-        yield PolarityTurn("roles", a.text[slice(*old)], b.text[slice(*new)], old, new)
-
-
 def _as_turns(a: MarkedSentence, b: MarkedSentence, signs: Iterable[Sign]) -> Iterator[PolarityTurn]:
     for before, after in signs:
         kind: TurnKind = "opposite" if before and after else "negation"
@@ -181,9 +174,7 @@ def _turn(
 _WEAK = ("some", "few", "many", "most")
 _ALMOST_THE_SAME = 0.85
 """Least closeness of a sentence to another one for an "all" or an "always" of its own to be no matter of wording."""
-_PROOFS = frozenset(
-    [("certainty", "certain"), ("report", "fact"), ("report", "doubted"), ("report", "endorsed"), ("report", "judged")]
-)
+_PROOFS = frozenset(["certainty certain", "report fact", "report doubted", "report endorsed", "report judged"])
 
 
 def _stronger(a: MarkedSentence, b: MarkedSentence, pairing: Pairing) -> Iterator[PolarityTurn]:
@@ -193,7 +184,7 @@ def _stronger(a: MarkedSentence, b: MarkedSentence, pairing: Pairing) -> Iterato
     for mark in b.marks:
         if (mark.kind, mark.level) in levels:
             continue
-        if (mark.kind, mark.level) in _PROOFS:
+        if f"{mark.kind} {mark.level}" in _PROOFS:
             yield _turn(mark.kind, a, b, None, mark)
         elif mark.kind == "quantifier" and mark.level == "all":
             old = heads.get(pairing.partner_back.get(-1 if mark.head is None else mark.head, -1))
@@ -206,8 +197,8 @@ _MOST = 60
 """Words between the first and the last difference; more is no exchange of two parts."""
 
 
-def exchanged(a: MarkedSentence, b: MarkedSentence) -> tuple[Span, Span] | None:
-    """Offsets in both sentences of the stretch in which two parts changed places; None where none did.
+def _roles(a: MarkedSentence, b: MarkedSentence) -> Iterator[PolarityTurn]:
+    """The stretch in which two parts changed places.
 
     "Crime causes poverty" for "Poverty causes crime"; not "pens and books" for "books and pens", nor a passive.
     """
@@ -215,16 +206,17 @@ def exchanged(a: MarkedSentence, b: MarkedSentence) -> tuple[Span, Span] | None:
     two = [w for w in b.words[b.opening :] if w.word[0].isalnum() and w.word not in ("a", "an", "the")]
     old, new = [_key(w) for w in one], [_key(w) for w in two]
     if old == new or sorted(old) != sorted(new):
-        return None
+        return
     same = [x == y for x, y in zip(old, new, strict=True)]
     first, end = same.index(False), len(same) - same[::-1].index(False)
     x, y = one[first:end], two[first:end]
     sides = next((p for p in range(1, len(x) - 1) if old[first : first + p] == new[end - p : end]), 0)
     if not sides or len(x) > _MOST or not _has_pivot(x[sides:-1]):
-        return None
+        return
     if old[first + sides] == "be" and old[first + sides + 1 : end] == new[first : end - sides - 1]:
-        return None  # that Oslo is the capital, and that the capital is Oslo, is one thing
-    return (x[0].start, x[-1].end), (y[0].start, y[-1].end)
+        return  # that Oslo is the capital, and that the capital is Oslo, is one thing
+    before, after = (x[0].start, x[-1].end), (y[0].start, y[-1].end)
+    yield PolarityTurn("roles", a.text[slice(*before)], b.text[slice(*after)], before, after)
 
 
 def _key(word: SentenceWord) -> str:
