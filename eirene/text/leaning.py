@@ -9,6 +9,8 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 
+from eirene.text.words import listed_words
+
 _PARTS = r"[a-z-]+(?:\s+[a-z-]+)?\s+of\s+them | the\s+(?:former|latter|rest)"
 _REFERS = rf"""this|these|those|that|it|its|it['’]s|they|their|them|they['’]re|he|his|him|she|her|such|both|either
       | neither|another|others?|the\s+(?:same|others?|second)|{_PARTS}"""
@@ -31,11 +33,7 @@ _LIGHT = re.compile(
     r"(?:also|besides|moreover|furthermore|additionally|finally|lastly|overall|in\s+(?:addition|summary|conclusion))\b,",
     re.IGNORECASE,
 )
-_PRONOUNS = {
-    form: forms[0]
-    for forms in (("it", "its", "it's"), ("they", "their", "they're"), ("he", "his"), ("she", "her"))
-    for form in forms
-}
+_PRONOUNS = dict(pair.split("/") for pair in listed_words("leaning pronouns"))
 _FIRST_WORD = re.compile(r"[a-z]+(?:['’][a-z]+)?", re.IGNORECASE)
 _SMALL = ["two", "three", "four", "five", "six", "seven", "eight", "nine", "ten"]
 _NUMBERS = {word: n for n, word in enumerate(_SMALL, start=2)} | {str(n): n for n in range(2, 11)}

@@ -138,7 +138,7 @@ class ContextReader:
 
         By words alone: what the verifier reads of two sentences that share nearly all of them is that they agree.
         """
-        if frame_of(claim) is not None:
+        if frame_of(claim) is not None or len(claim.split()) > LONGEST_CLAIM:
             return None
         said = [p for p in self.nearest(claim, SINGLES) if p.field is None and (p.frame and p.frame.kind) in _IFS]
         near = [piece for piece in said if piece.frame is None]

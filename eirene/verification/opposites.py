@@ -87,9 +87,12 @@ def _turns(given: str, claim: str) -> bool:
     at = [n for n, word in enumerate(has) if word in own]
     if not at or {*own} - {*has} - turned or {*has[at[0] : at[-1]]} - {*own} - turned:
         return False  # says more, or of something else
-    one, other = [[word for word in words if word not in turned and words.count(word) == 1] for words in (has, own)]
-    is_converse = turn.kind == "opposite" and len(one) > 1 and (one[0], one[-1]) == (other[-1], other[0])
-    return not is_converse or not _OPENS.isdisjoint([_stems(given)[0], _stems(claim)[0]])  # the mill above the weir
+    sides = []
+    for words in (has, own):
+        cut = next((n for n, word in enumerate(words) if word in turned), len(words))
+        sides.append([{w for w in part if words.count(w) == 1} for part in (words[:cut], words[cut + 1 :])])
+    (left, right), (before, behind) = sides
+    return not (left & behind and right & before)  # the mill is above the weir, and this below it
 
 
 class _Role(NamedTuple):
@@ -111,7 +114,7 @@ def _done_by_another(claim: str, texts: Sequence[str]) -> tuple[int, bool] | Non
     given = [(n, role) for n, text in enumerate(texts) for role in _roles(text, names)]
     for own in _roles(claim, names):
         same = [(n, role) for n, role in given if role.root == own.root]
-        if any(own.who & role.who for _, role in same):
+        if any(own.who <= role.who or role.who <= own.who for _, role in same):
             continue
         told = frozenset().union(*(_roots(_PLAIN.findall(texts[n])) for n, _ in same))
         for n, role in same:

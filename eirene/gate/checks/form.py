@@ -21,7 +21,7 @@ from eirene.text.english import is_torn
 from eirene.text.form import is_form
 from eirene.text.leaning import announced, is_part, refers
 from eirene.text.sentences import split_sentences
-from eirene.text.words import lower_words, word_set
+from eirene.text.words import lower_words, word_sets
 
 _LONGEST = 50_000
 """Characters of a piece that is read as data or code."""
@@ -46,8 +46,7 @@ _ENDED = re.compile(r"[.!?…:;。！？｡．：；؟۔؛।॥։።፧။။][
 _NO_PROSE = re.compile(r"\s*(?:[-*+•|#>]|\(?\w{1,3}[.)、]|`{3}|~{3})\s?|.*[{}\\<>|]")
 _LETTERS, _TAIL = 6, 24
 """Least letters of a sentence that tells how its text ends sentences; characters quoted of a torn end."""
-_DETERMINERS, _PREPOSITIONS = word_set("order determiner"), word_set("order preposition")
-_FINITE, _JOINING = word_set("order finite"), word_set("order joining")
+_DETERMINERS, _PREPOSITIONS, _FINITE, _JOINING = word_sets("order ").values()
 _FOLLOWS_NONE = (
     (_DETERMINERS, _DETERMINERS | _PREPOSITIONS | _FINITE | _JOINING),
     (_PREPOSITIONS, _FINITE | {"and", "or", "of", "but"}),
