@@ -118,8 +118,8 @@ def _done_by_another(claim: str, texts: Sequence[str]) -> tuple[int, bool] | Non
             continue
         told = frozenset().union(*(_roots(_PLAIN.findall(texts[n])) for n, _ in same))
         for n, role in same:
-            if own.root not in _MUTUAL and role.who <= own.beyond and own.who <= role.beyond:
-                return n, own.clause <= role.clause
+            if role.who <= own.beyond and own.who <= role.beyond and own.root not in _MUTUAL:
+                return None if sign_turns(texts[n], claim) else (n, own.clause <= role.clause)
             is_told = len(own.clause - own.who - {own.root} - role.clause) <= _UNTOLD and own.is_name and role.is_name
             if is_told and own.who.isdisjoint(told) and role.who.isdisjoint(_roots(_PLAIN.findall(claim))):
                 return n, False
