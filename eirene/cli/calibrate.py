@@ -63,7 +63,7 @@ def gate(data: Judged, *, out: File, force: flags.Force = False, as_json: flags.
 
 
 def _show_gate(found: GateCalibration) -> None:
-    from eirene.gate.calibration import probability
+    from eirene.core.scores import probability
 
     console().print(f"{found.name}: what is shown of them at each risk (--gate-risk)")
     rows = []

@@ -130,6 +130,17 @@ def number(score: Score) -> float | None:
     return None if isinstance(score, Unscored) else score
 
 
+def log_odds(p: float, *, edge: float = 1e-6) -> float:
+    """The log odds of a probability in [0, 1], which is taken as no nearer than `edge` to either end."""
+    p = min(max(p, edge), 1.0 - edge)
+    return math.log(p / (1.0 - p))
+
+
+def probability(log_odds: float) -> float:
+    """The probability in [0, 1] of log odds: the logistic function."""
+    return 0.5 * (1.0 + math.tanh(0.5 * log_odds))
+
+
 _Z = 1.959963984540054  # 95 %, two-sided
 
 

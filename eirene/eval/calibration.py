@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import math
 from collections.abc import Mapping
 from typing import Annotated, Any, Literal
 
@@ -11,7 +10,7 @@ from pydantic import ConfigDict, Field
 
 from eirene.core.errors import InputError
 from eirene.core.json import parse_json
-from eirene.core.scores import Error
+from eirene.core.scores import Error, log_odds, probability
 from eirene.core.signature import digest
 from eirene.core.validation import CheckedModel
 
@@ -58,7 +57,7 @@ class Fitted(_Part):
         for i in self.inputs:
             score = scores.get(i.detector)
             if score is not None:
-                total += i.weight * (logit(score) - i.centre)
+                total += i.weight * (log_odds(score, edge=EDGE) - i.centre)
             elif i.unscored is not None:
                 total += i.unscored
             else:
@@ -67,7 +66,7 @@ class Fitted(_Part):
 
     def error_score(self, log_odds: float) -> float:
         """The log odds as an error score in [0, 1] in which the threshold is 0.5."""
-        return sigmoid(log_odds - self.threshold)
+        return probability(log_odds - self.threshold)
 
 
 class Calibration(_Part):
@@ -117,17 +116,3 @@ def parse_calibration(value: object, *, where: str) -> Calibration:
     if unknown:
         raise InputError(f"is no valid calibration: no version of {', '.join(sorted(unknown))}", where=where)
     return found
-
-
-def logit(score: float) -> float:
-    """The log odds of a score in [0, 1], which counts as at least `EDGE` away from both ends."""
-    p = min(max(score, EDGE), 1 - EDGE)
-    return math.log(p / (1 - p))
-
-
-def sigmoid(log_odds: float) -> float:
-    """The probability of these log odds, in [0, 1]."""
-    if log_odds >= 0:
-        return 1 / (1 + math.exp(-log_odds))
-    odds = math.exp(log_odds) if log_odds > -700 else 0.0
-    return odds / (1 + odds)

@@ -13,9 +13,9 @@ import numpy as np
 
 from eirene.core.errors import InputError
 from eirene.core.extras import importing
-from eirene.core.scores import ERRORS, Error
+from eirene.core.scores import ERRORS, Error, log_odds
 from eirene.core.signature import check_seed, derive_seed, digest, signature
-from eirene.eval.calibration import DIGITS, Calibration, Fitted, Weighed, logit
+from eirene.eval.calibration import DIGITS, EDGE, Calibration, Fitted, Weighed
 from eirene.eval.metrics.bootstrap import Array, Ints, Resamples, cluster_sums, ratio
 from eirene.eval.metrics.detectors import ScoredCases
 from eirene.eval.metrics.levels import levels
@@ -204,7 +204,7 @@ def _regress(data: LabelledScores, names: Sequence[str]) -> tuple[dict[str, floa
     """The weights, signs as they come, and the fit without a threshold, in which none is under 0."""
     with importing("sklearn"):
         from sklearn.linear_model import LogisticRegression
-    odds = np.array([[np.nan if np.isnan(v) else logit(v) for v in data.values[name]] for name in names])
+    odds = np.array([[np.nan if np.isnan(v) else log_odds(v, edge=EDGE) for v in data.values[name]] for name in names])
     centres, spreads, gaps = np.nanmean(odds, axis=1), np.nanstd(odds, axis=1), np.isnan(odds)
     spreads[spreads == 0] = 1.0
     has_gaps = gaps.any(axis=1)

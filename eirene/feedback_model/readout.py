@@ -11,14 +11,14 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 
 from eirene.core.critique import Sample, Tag
-from eirene.core.scores import Unscored
+from eirene.core.scores import Unscored, probability
 from eirene.core.usage import Meter
 from eirene.feedback_model.base import LONGEST_LACK, FeedbackRequest
 from eirene.feedback_model.citation import resolved
 from eirene.feedback_model.sampling import Says, with_usable_votes
 from eirene.models.chat import ChatModel, Sampling
 from eirene.models.structured import ReplyForm, json_object, object_schema, text_schema
-from eirene.models.token_choice import TokenChoice, probability
+from eirene.models.token_choice import TokenChoice
 from eirene.prompts import SHIPPED, Message, PromptSet
 from eirene.prompts.fence import one_line, shown_line
 from eirene.prompts.material import MATERIAL_PROMPT, material_of

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from functools import cached_property
 from typing import Annotated, Literal
 
@@ -10,6 +9,7 @@ import numpy as np
 from pydantic import ConfigDict, Field
 
 from eirene.core.records import PASSAGES, RewriteComparison
+from eirene.core.scores import probability
 from eirene.core.signature import digest
 from eirene.core.validation import FrozenModel
 from eirene.text.unicode import Text
@@ -67,8 +67,3 @@ class JudgedRewrite(FrozenModel):
     before: Text
     after: Text
     better: Annotated[bool, Field(strict=True)]
-
-
-def probability(log_odds: float) -> float:
-    """The probability of log-odds."""
-    return 1.0 / (1.0 + math.exp(-log_odds))

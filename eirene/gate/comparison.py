@@ -18,8 +18,9 @@ from numpy.typing import NDArray
 
 from eirene.alignment.align import digest_of, read_json, real
 from eirene.core.errors import EncoderError, InputError
+from eirene.core.scores import probability
 from eirene.core.validation import validated
-from eirene.gate.calibration import GateCalibration, JudgedRewrite, probability
+from eirene.gate.calibration import GateCalibration, JudgedRewrite
 from eirene.gate.readings import PASSAGE_READINGS, PassageReadings
 
 if TYPE_CHECKING:

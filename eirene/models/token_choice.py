@@ -132,8 +132,3 @@ def _plain(text: str) -> str:
 
 _ASKED = Sampling(temperature=1.0, seed=0, top_logprobs=TOP, max_tokens=1)
 """Some servers give probabilities after temperature: 1 leaves them as they are. What is drawn does not matter."""
-
-
-def probability(log_odds: float) -> float:
-    """The probability in (0, 1) of log-odds: the logistic function."""
-    return 0.5 * (1.0 + math.tanh(0.5 * log_odds))

@@ -13,7 +13,8 @@ from sklearn.linear_model import LogisticRegression
 from sklearn.metrics import balanced_accuracy_score
 
 from eirene.core.errors import InputError
-from eirene.eval.calibration import logit, sigmoid
+from eirene.core.scores import log_odds, probability
+from eirene.eval.calibration import EDGE
 from eirene.eval.calibration_fit import (
     FEWEST_UNSCORED,
     CalibrationPlan,
@@ -80,10 +81,10 @@ def test_weights_are_those_of_logistic_regression_on_standardised_log_odds() -> 
     data = scored(made(a=low, b=lambda wrong, rng: low(wrong, rng) * 2))
     found, _ = fit(data)
     assert found is not None
-    x = np.array([[logit(v) for v in data.values[name]] for name in ("a", "b")]).T
+    x = np.array([[log_odds(v, edge=EDGE) for v in data.values[name]] for name in ("a", "b")]).T
     model = LogisticRegression(tol=1e-10, max_iter=10_000).fit((x - x.mean(0)) / x.std(0), data.labels)
     expected = model.predict_proba((x - x.mean(0)) / x.std(0))[:, 1]
-    assert [sigmoid(v) for v in data.log_odds(found)] == pytest.approx(expected.tolist(), abs=1e-4)
+    assert [probability(v) for v in data.log_odds(found)] == pytest.approx(expected.tolist(), abs=1e-4)
 
 
 def test_a_detector_whose_score_falls_where_there_are_errors_has_no_part() -> None:

@@ -11,12 +11,12 @@ from typing import Any
 import pytest
 
 from eirene.core.errors import AuthError, BackendError
-from eirene.core.scores import Unscored
+from eirene.core.scores import Unscored, probability
 from eirene.core.usage import Meter
 from eirene.models.chat import ChatModel
 from eirene.models.limits import RetryPolicy
 from eirene.models.resolve import ChatOptions, resolve_chat
-from eirene.models.token_choice import NO_LOGPROBS, TokenChoice, probability
+from eirene.models.token_choice import NO_LOGPROBS, TokenChoice
 from eirene.prompts import Message
 from eirene.testing.loopback import LoopbackServer
 from eirene.testing.script import HttpError, TextReply

@@ -117,22 +117,13 @@ def judge_measures(judgements: Judgements) -> tuple[Measure, ...]:
         is_there = row.record.status != "failed" and found is not None and isinstance(found.judgement, Judgement)
         return found.judgement if is_there else None  # type: ignore[union-attr,return-value]  # as was just asked
 
-    def error(row: CompareRow, side: Side) -> float | None:
-        found = judged(row, side)
-        return None if found is None else float(found.has_error)
-
-    def penalty(row: CompareRow, side: Side) -> float | None:
-        found = judged(row, side)
-        return None if found is None else found.penalty
-
-    def each(row: CompareRow, side: Side) -> float | None:
-        found = judged(row, side)
-        return None if found is None else found.hallucination_score
+    def of(figure: Callable[[Judgement], float | None]) -> Callable[[CompareRow, Side], float | None]:
+        return lambda row, side: None if (found := judged(row, side)) is None else figure(found)
 
     return (
-        Measure("error", "answers with an error (judge)", "share", error),
-        Measure("penalty", "penalty (judge)", "penalty", penalty),
-        Measure("hallucination_score", "hallucination score (judge)", "penalty", each),
+        Measure("error", "answers with an error (judge)", "share", of(lambda found: float(found.has_error))),
+        Measure("penalty", "penalty (judge)", "penalty", of(lambda found: found.penalty)),
+        Measure("hallucination_score", "hallucination score (judge)", "penalty", of(lambda f: f.hallucination_score)),
     )
 
 

@@ -6,10 +6,10 @@ import asyncio
 from collections.abc import Mapping, Sequence
 
 from eirene.core.errors import InputError
-from eirene.core.scores import Error, Score, Scores, Unscored, number
+from eirene.core.scores import Error, Score, Scores, Unscored, number, probability
 from eirene.core.usage import Meter
 from eirene.eval.base import GIVEN, NOTHING, Case, Detector, Need, only_computes, unmet
-from eirene.eval.calibration import Calibration, sigmoid
+from eirene.eval.calibration import Calibration
 from eirene.eval.registry import build_detectors, detector
 from eirene.eval.resources import Resources
 
@@ -80,7 +80,7 @@ def combined(calibration: Calibration, found: Mapping[str, Scores]) -> Scores:
         odds = fitted.log_odds({name: number(getattr(scores, error)) for name, scores in found.items()})
         if isinstance(odds, str):
             return Unscored(unscored=odds)
-        raw[f"p_{error}"] = sigmoid(odds)
+        raw[f"p_{error}"] = probability(odds)
         return fitted.error_score(odds)
 
     hallucination, coverage = of("hallucination"), of("coverage")

@@ -13,7 +13,7 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, cast
 
 from eirene.core.errors import InputError
-from eirene.core.scores import ERRORS, Error, Score, Scores, SentenceScore, Unscored
+from eirene.core.scores import ERRORS, Error, Score, Scores, SentenceScore, Unscored, probability
 from eirene.core.usage import Meter, Usage
 from eirene.eval.base import GIVEN, Case, Need, layout_digest, uncheckable
 from eirene.eval.detectors.chunks import Piece, part_of, share_out, together, whole
@@ -205,7 +205,7 @@ def _error_share(model: LocalModel, task: ClassifierTask, case: Case, meter: Met
         error, none = log_likelihoods(model.model, prompt, _labels(model, task), soft_prompt=model.soft_prompt)
     if not math.isfinite(error) or not math.isfinite(none):
         return Unscored(unscored="the classifier gives no finite likelihood")
-    return 1.0 / (1.0 + math.exp(min(700.0, none - error)))
+    return probability(error - none)
 
 
 def log_likelihoods(

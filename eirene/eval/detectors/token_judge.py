@@ -12,7 +12,7 @@ from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from eirene.core.memo import Memo
-from eirene.core.scores import ArgumentScore, Score, Scores, SentenceScore, Unscored, number
+from eirene.core.scores import ArgumentScore, Score, Scores, SentenceScore, Unscored, number, probability
 from eirene.core.usage import Meter
 from eirene.core.verification import ClaimVerdict, ClaimWord, Verification
 from eirene.eval.base import GIVEN, Case, Detector, Need
@@ -21,7 +21,7 @@ from eirene.eval.detectors.chunks import together
 from eirene.eval.detectors.judge import Section, fenced, given_sections, is_given, question_sections
 from eirene.eval.registry import build_detector, detector
 from eirene.eval.resources import Resources
-from eirene.models.token_choice import TokenChoice, first_alone, probability
+from eirene.models.token_choice import TokenChoice, first_alone
 from eirene.prompts import SHIPPED, Message, PromptSet
 from eirene.prompts.fence import shown_line
 from eirene.prompts.history import HISTORY_PROMPT

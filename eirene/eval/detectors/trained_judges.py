@@ -14,7 +14,7 @@ from typing import NamedTuple
 
 from eirene.core.errors import PERMANENT_ERRORS, BackendError
 from eirene.core.findings.tagged_reply import findings_in_reply
-from eirene.core.scores import Score, Scores, SentenceScore, Unscored
+from eirene.core.scores import Score, Scores, SentenceScore, Unscored, probability
 from eirene.core.usage import Meter
 from eirene.eval.base import NO_COVERAGE, Case, uncheckable
 from eirene.eval.detectors.chunks import together
@@ -25,7 +25,7 @@ from eirene.models.chat import ChatModel, Sampling
 from eirene.models.local.heads import FIELD
 from eirene.models.protocols import Protocol
 from eirene.models.replies import Reply
-from eirene.models.token_choice import TOP, TokenChoice, first_alone, probability
+from eirene.models.token_choice import TOP, TokenChoice, first_alone
 from eirene.prompts import Message, load_prompt
 from eirene.prompts.fence import break_control_tokens
 from eirene.text.sentences import split_sentences

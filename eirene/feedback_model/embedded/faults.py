@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 import re
 from collections import Counter
 from collections.abc import Iterator, Sequence
@@ -14,6 +13,7 @@ from numpy.typing import NDArray
 from eirene.alignment.comparison import SURE, Comparison, opening_of, place_of
 from eirene.alignment.placement import ALIKE, repeats
 from eirene.core.critique import Finding
+from eirene.core.scores import log_odds
 from eirene.feedback_model.embedded.evidence import UNSUPPORTED, AnswerEvidence, Critic
 from eirene.feedback_model.embedded.removals import MARKER
 from eirene.text.language import other_language
@@ -32,6 +32,7 @@ _SUMMARY = re.compile(
     re.IGNORECASE,
 )
 _FEWEST_WORDS = 5
+_EDGE = 1e-9
 
 Floats = NDArray[np.float64]
 _LONGEST = 300
@@ -88,7 +89,7 @@ def faults_of(comparison: Comparison, evidence: AnswerEvidence, critic: Critic) 
 def unsupported_margins(comparison: Comparison, evidence: AnswerEvidence, critic: Critic) -> Floats:
     """How sure it is that each part of the answer says something that was not given, [n]."""
     if comparison.in_passages:
-        odds = [[_log_odds(float(p))] for p in comparison.alignment.p_unsupported[list(evidence.atoms)]]
+        odds = [[log_odds(float(p), edge=_EDGE)] for p in comparison.alignment.p_unsupported[list(evidence.atoms)]]
         p = critic.passage_unsupported(np.array(odds, np.float32).reshape(-1, 1))
         threshold = critic.point.passage_unsupported
     else:
@@ -126,8 +127,8 @@ def missing_probabilities(
 
 
 def _missing(comparison: Comparison, argument: int, margin: float, going: frozenset[int]) -> AnswerFault:
-    text = comparison.alignment.arguments[argument]
-    reason = _missing_reason(text, comparison.groups[argument])
+    text, group = comparison.alignment.arguments[argument], comparison.groups[argument]
+    reason = f"Missing{'' if group is None else f' for {_quoted(group)}'}: {_quoted(text)}."
     sentence = place_of(comparison, argument, without=going).sentence
     end = comparison.alignment.sentences[sentence].text_end
     return AnswerFault(sentence, margin, reason, (_finding("missing", end, end, reason, text),))
@@ -146,7 +147,7 @@ def _unsupported(comparison: Comparison, evidence: AnswerEvidence, sureness: Flo
     for margin, u in zip(sureness, evidence.atoms, strict=True):
         unit = comparison.alignment.units[u]
         if unit.text and margin > _FAINT:
-            reason = _unsupported_reason(unit.text)
+            reason = f"Not among what was given: {_quoted(unit.text)}."
             finding = _finding("unsupported", unit.start, unit.end, reason, "")
             yield AnswerFault(unit.sentence, float(margin), reason, (finding,))
 
@@ -161,7 +162,7 @@ def _repeated(comparison: Comparison, evidence: AnswerEvidence, critic: Critic) 
         if _sums_up(alignment.sentences, unit.sentence) or _has_more(unit.text, alignment.units[repeat.earlier].text):
             continue
         both = min(float(alignment.p_says[repeat.argument, u]) for u in (repeat.unit, repeat.earlier))
-        reason = _repeated_reason(unit.text)
+        reason = f"Said before: {_quoted(unit.text)}."
         finding = _finding("repeated", unit.start, unit.end, reason, "")
         yield AnswerFault(unit.sentence, _margin(both, critic.point.repeated), reason, (finding,))
 
@@ -209,7 +210,8 @@ def _move(comparison: Comparison, unit: int, argument: int, margin: float) -> An
     end = alignment.sentences[place.sentence].text_end
     names = list(dict.fromkeys(name for name in comparison.groups if name is not None))
     words = said.text[len(opening_of(said.text, names)) :]  # who said it there does not say it
-    reason = _misplaced_reason(words, comparison.told[unit] or "", comparison.groups[argument] or "")
+    stands, belongs = (_quoted(group or "") for group in (comparison.told[unit], comparison.groups[argument]))
+    reason = f"Stands under {stands} and belongs to {belongs}: {_quoted(words)}."
     goes = _finding("misplaced", said.start, said.end, reason, "")
     comes = _finding("misplaced", end, end, reason, words)
     return AnswerFault(said.sentence, margin, reason, (goes, comes))
@@ -220,36 +222,7 @@ def _finding(kind: str, start: int, end: int, reason: str, edit: str) -> Finding
 
 
 def _margin(p: float, threshold: float) -> float:
-    return _log_odds(p) - _log_odds(threshold)
-
-
-def _log_odds(p: float) -> float:
-    p = min(max(p, 1e-9), 1.0 - 1e-9)
-    return math.log(p / (1.0 - p))
-
-
-def _missing_reason(argument: str, group: str | None) -> str:
-    """Something given is not said."""
-    return f"Missing{_at(group)}: {_quoted(argument)}."
-
-
-def _unsupported_reason(said: str) -> str:
-    """Something said was not given."""
-    return f"Not among what was given: {_quoted(said)}."
-
-
-def _repeated_reason(said: str) -> str:
-    """Something is said twice."""
-    return f"Said before: {_quoted(said)}."
-
-
-def _misplaced_reason(argument: str, stands: str, belongs: str) -> str:
-    """Something is said on the wrong side."""
-    return f"Stands under {_quoted(stands)} and belongs to {_quoted(belongs)}: {_quoted(argument)}."
-
-
-def _at(group: str | None) -> str:
-    return "" if group is None else f" for {_quoted(group)}"
+    return log_odds(p, edge=_EDGE) - log_odds(threshold, edge=_EDGE)
 
 
 def _quoted(text: str) -> str:

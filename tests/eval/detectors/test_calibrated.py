@@ -11,10 +11,10 @@ import pytest
 
 from eirene.core.errors import EireneError, InputError
 from eirene.core.grounding import Grounding
-from eirene.core.scores import ArgumentScore, Scores, SentenceScore, Unscored
+from eirene.core.scores import ArgumentScore, Scores, SentenceScore, Unscored, probability
 from eirene.core.usage import Meter
 from eirene.eval.base import Case, Need, only_computes
-from eirene.eval.calibration import Calibration, Fitted, Weighed, sigmoid
+from eirene.eval.calibration import Calibration, Fitted, Weighed
 from eirene.eval.detectors.calibrated import Calibrated
 from eirene.eval.registry import build_detectors
 from eirene.eval.resources import Resources
@@ -52,14 +52,14 @@ def score(*detectors: Fixed) -> Scores:
 
 def test_scores_are_weighed_and_the_threshold_is_one_half() -> None:
     found = score(Fixed("a", HALF), Fixed("b", HALF))
-    assert found.hallucination == sigmoid(-1.0) and found.raw == {"p_hallucination": 0.5}
+    assert found.hallucination == probability(-1.0) and found.raw == {"p_hallucination": 0.5}
     assert isinstance(found.coverage, Unscored) and "not fitted to coverage" in found.coverage.unscored
     assert found.sentences == HALF.sentences
 
 
 def test_unscored_is_a_value_of_its_own_where_the_fit_has_seen_it_and_else_none() -> None:
     found = score(Fixed("a", HALF), Fixed("b", Scores.none("cannot")))
-    assert found.hallucination == sigmoid(3.0 - 1.0)
+    assert found.hallucination == probability(3.0 - 1.0)
     unknown = score(Fixed("a", Scores.none("cannot")), Fixed("b", HALF)).hallucination
     assert isinstance(unknown, Unscored) and "a could not score" in unknown.unscored
     assert isinstance(score(Fixed("a", Scores.none("x")), Fixed("b", Scores.none("x"))).hallucination, Unscored)
@@ -72,7 +72,7 @@ def test_a_failure_is_no_score() -> None:
 
 def test_what_needs_given_text_is_not_asked_without_it_as_in_the_fit() -> None:
     found = score(Fixed("a", HALF), Fixed("b", EireneError("asked"), needs={"given"}))
-    assert found.hallucination == sigmoid(3.0 - 1.0)
+    assert found.hallucination == probability(3.0 - 1.0)
 
 
 def test_arguments_are_those_of_the_weightiest_detector_of_coverage() -> None:
