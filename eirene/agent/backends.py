@@ -6,7 +6,7 @@ import functools
 import hashlib
 import os
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass, fields, replace
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 from eirene.agent.settings import MOST_BY_DEFAULT
@@ -29,7 +29,6 @@ if TYPE_CHECKING:
     from eirene.models.costs import Price
     from eirene.models.encoder import Encoder
     from eirene.models.local.model import LocalModel
-    from eirene.models.resolve import ChatOptions
     from eirene.refiners.base import Refiner
 
     Backend = str | Parts | BaseChatModel | LocalModel
@@ -76,13 +75,6 @@ class BackendOptions:
             raise InputError(
                 f"concurrency must be at least 1, a whole number, got {described(given)}", field="concurrency"
             )
-
-    def for_chat(self) -> ChatOptions:
-        """Those that say how a chat model is reached."""
-        from eirene.models.resolve import ChatOptions
-
-        names = {field.name for field in fields(ChatOptions)} & {field.name for field in fields(self)}
-        return ChatOptions(**{name: getattr(self, name) for name in names})
 
 
 def resolve_backend(backend: Backend, options: BackendOptions | None = None) -> Parts:
@@ -143,10 +135,10 @@ def _chat(model: str | BaseChatModel, options: BackendOptions, own: PromptSet) -
     from eirene.feedback_model.embedded.critic import EmbeddedFeedback
     from eirene.feedback_model.embedded.evidence import load_critic
     from eirene.feedback_model.model import HALLUCINATION, ChatFeedback
-    from eirene.models.resolve import resolve_chat
+    from eirene.models.resolve import ChatOptions, resolve_chat
     from eirene.refiners.model import ChatRefiner
 
-    chat = resolve_chat(model, options=options.for_chat())
+    chat = resolve_chat(model, options=ChatOptions.of(options))
     digest = chat.digest  # of the weights of a model that runs here
     draw = functools.partial(ChatFeedback, chat, temperature=options.temperature, top_p=options.top_p, prompts=own)
     # Which arguments are said the encoder tells better than a small model: benchmarks/results/real_model.md.

@@ -79,18 +79,9 @@ class FindingsDetector:
         self._critic = critic
         self._n = max(MIN_VALID, samples if _only_computes(critic) else min(samples, VOTERS))
         self._seed = seed
-        self._version = version
+        self.needs: frozenset[Need] = NOTHING if _only_computes(critic) else frozenset({"judge"})
+        self.version = f"{version or critic.name},votes={self._n}"
         self._scores: Memo[Case, Scores] = Memo(_KEPT)
-
-    @property
-    def needs(self) -> frozenset[Need]:
-        """A judge, unless the critic computes alone."""
-        return NOTHING if _only_computes(self._critic) else frozenset({"judge"})
-
-    @property
-    def version(self) -> str:
-        """The critic and the number of its votes."""
-        return f"{self._version or self._critic.name},votes={self._n}"
 
     async def score(self, case: Case, *, meter: Meter) -> Scores:
         """The scores of one answer; each text of a run is voted on once."""

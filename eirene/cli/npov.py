@@ -47,18 +47,19 @@ def npov(
 ) -> None:
     """Write a response that gives each side of a disputed question its say, from the arguments in a file."""
     with output():
+        from eirene.models.resolve import ChatOptions
         from eirene.npov import respond
         from eirene.npov.knowledge import THRESHOLD
 
         base = _load(topics)
         limit = THRESHOLD if threshold is None else threshold
-        options = models.options()
+        options = ChatOptions.of(models.options())
         writer: str | LocalModel = models.backend
         if refine and models.base_url is None and base.find(query, k=k, threshold=limit).match is not None:
             writer = _loaded(models.backend)
         try:
             response = respond(
-                query, base, backend=writer, chat_options=options.for_chat(), k=k, threshold=limit,
+                query, base, backend=writer, chat_options=options, k=k, threshold=limit,
                 per_side=per_side, seed=seed,
             )  # fmt: skip
         except NoTopicError as error:

@@ -57,11 +57,7 @@ class ChatPairwise:
         self.chat = model if isinstance(model, ChatModel) else ChatModel(model)
         self.name = self.chat.name
         self._choice = TokenChoice(self.chat, LETTERS)
-
-    @property
-    def version(self) -> str:
-        """The model, the prompts' digests."""
-        return f"{self.chat.version},prompt={self.prompts.digests([PAIRWISE_PROMPT, HISTORY_PROMPT])}"
+        self.version = f"{self.chat.version},prompt={prompts.digests([PAIRWISE_PROMPT, HISTORY_PROMPT])}"
 
     async def compare(self, pair: Pair, *, seed: int, meter: Meter) -> PairJudgement:
         """How likely `pair.after` is the better answer; what the model cannot tell or be asked is unscored."""

@@ -158,16 +158,8 @@ class Resources:
         if isinstance(model, str) and not is_chat_name(model):
             known = "provider:model, hf:path-or-id or gguf:FILE"
             raise InputError(f"a {field.replace('-', ' ')} is named {known}, got {model!r}", field=field)
-        options = ChatOptions(
-            base_url=None if field != "judge" and str(model).startswith(("hf:", "gguf:")) else self.base_url,
-            concurrency=self.concurrency,
-            timeout_s=self.timeout_s,
-            price=self.price,
-            cache=self.cache,
-            offline=self.offline,
-            structured=self.structured,
-        )
-        return resolve_chat(model, options=options)
+        base_url = None if field != "judge" and str(model).startswith(("hf:", "gguf:")) else self.base_url
+        return resolve_chat(model, options=ChatOptions.of(self, base_url=base_url))
 
     @cached_property
     def local_model(self) -> LocalModel:

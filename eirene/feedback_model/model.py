@@ -190,7 +190,7 @@ class ChatFeedback:
         """
         _warn_of_zero(self.name, self.sampling.temperature, start + count)
         asked = self.asks(request, start=start, count=count)
-        replies = draw_replies(self.chat, asked.messages, sampling=asked.sampling, seeds=asked.seeds, meter=meter)
+        replies = draw_replies(self.chat, asked, meter=meter)
         drawn: list[Sample] = []
         known: dict[tuple[str, str | None], Sample] = {}  # replies that are word for word the same are read once
         failures: list[BackendError] = []  # held back until it is sure that the model can be reached

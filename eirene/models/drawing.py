@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 from collections.abc import AsyncGenerator, Sequence
 from contextlib import aclosing
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from eirene.core.errors import PERMANENT_ERRORS, BackendError
 from eirene.core.usage import Meter
@@ -18,18 +18,13 @@ from eirene.prompts import Message
 class Drawing:
     """Several replies to be drawn to one prompt: the prompt, how they are drawn, and the seed of each."""
 
-    messages: tuple[Message, ...]
+    messages: Sequence[Message]
     sampling: Sampling
-    seeds: tuple[int, ...]
+    seeds: Sequence[int]
 
 
 async def draw_replies(
-    chat: ChatModel,
-    messages: Sequence[Message],
-    *,
-    sampling: Sampling,
-    seeds: Sequence[int],
-    meter: Meter,
+    chat: ChatModel, drawing: Drawing, *, meter: Meter
 ) -> AsyncGenerator[Reply | BackendError, None]:
     """One reply a seed, in the order of the seeds; a call that failed for good gives its error in that place.
 
@@ -37,26 +32,19 @@ async def draw_replies(
     while the provider takes `n`; what is then still missing, and everything where it does not, by concurrent calls.
     Closing the generator cancels the calls under way. Raises `PERMANENT_ERRORS`.
     """
-    known = await chat.recall(messages, sampling=sampling, seeds=seeds, meter=meter)
-    missing = [seed for seed, reply in zip(seeds, known, strict=True) if reply is None]
-    fresh = _fresh(chat, messages, sampling=sampling, seeds=missing, meter=meter)
+    known = await chat.recall(drawing.messages, sampling=drawing.sampling, seeds=drawing.seeds, meter=meter)
+    missing = [seed for seed, reply in zip(drawing.seeds, known, strict=True) if reply is None]
+    fresh = _fresh(chat, replace(drawing, seeds=missing), meter)
     async with aclosing(fresh):  # a generator that is merely dropped would leave its calls running
         for reply in known:
             yield await anext(fresh) if reply is None else reply
 
 
-async def _fresh(
-    chat: ChatModel,
-    messages: Sequence[Message],
-    *,
-    sampling: Sampling,
-    seeds: Sequence[int],
-    meter: Meter,
-) -> AsyncGenerator[Reply | BackendError, None]:
-    done = 0
+async def _fresh(chat: ChatModel, drawing: Drawing, meter: Meter) -> AsyncGenerator[Reply | BackendError, None]:
+    seeds, done = drawing.seeds, 0
     if len(seeds) > 1 and chat.takes_n:
         try:
-            replies = await chat.send(messages, sampling=sampling, seeds=seeds, meter=meter)
+            replies = await chat.send(drawing.messages, sampling=drawing.sampling, seeds=seeds, meter=meter)
         except PERMANENT_ERRORS:
             raise
         except BackendError as error:
@@ -66,15 +54,15 @@ async def _fresh(
         for reply in replies:
             yield reply
         done = len(replies)
-    rest = _concurrently(chat, messages, sampling=sampling, seeds=seeds[done:], meter=meter)
+    rest = _concurrently(chat, replace(drawing, seeds=seeds[done:]), meter)
     async with aclosing(rest):
         async for outcome in rest:
             yield outcome
 
 
-async def _concurrently(
-    chat: ChatModel, messages: Sequence[Message], *, sampling: Sampling, seeds: Sequence[int], meter: Meter
-) -> AsyncGenerator[Reply | BackendError, None]:
+async def _concurrently(chat: ChatModel, drawing: Drawing, meter: Meter) -> AsyncGenerator[Reply | BackendError, None]:
+    messages, sampling, seeds = drawing.messages, drawing.sampling, drawing.seeds
+
     async def one(seed: int) -> Reply:
         return (await chat.send(messages, sampling=sampling, seeds=[seed], meter=meter, is_shared=True))[0]
 

@@ -9,7 +9,7 @@ import math
 import os
 import re
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, fields, replace
 from typing import TYPE_CHECKING, Any
 
 from pydantic import SecretStr
@@ -60,6 +60,12 @@ class ChatOptions:
     cache: CallCache | None = None
     offline: bool = False
     structured: Structured = "auto"
+
+    @classmethod
+    def of(cls, told: Any, **given: Any) -> ChatOptions:
+        """What another object's fields of these names say, but for what is `given`."""
+        shared = {field.name for field in fields(cls)} & {field.name for field in fields(told)}
+        return cls(**{name: getattr(told, name) for name in shared} | given)
 
 
 def is_chat_name(name: str) -> bool:

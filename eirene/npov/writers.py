@@ -103,12 +103,8 @@ class ChatWriter:
     def __init__(self, model: ChatModel) -> None:
         self._chat = model
         self.name = model.name
-
-    @property
-    def version(self) -> str:
-        """The prompt's digest and the temperature; the weights, where the model runs here."""
-        weights = "" if self._chat.digest is None else f"{self._chat.digest},"
-        return f"{weights}prompt={load_prompt(PROMPT).digest},t=0.0"
+        weights = "" if model.digest is None else f"{model.digest},"
+        self.version = f"{weights}prompt={load_prompt(PROMPT).digest},t=0.0"
 
     async def write(self, task: WriteTask, *, meter: Meter) -> Draft:
         """The response. Raises `BackendError`, of which `UnusableReplyError` for one that was cut off or is empty."""
@@ -127,11 +123,7 @@ class LocalWriter:
         self._model = model
         self.name = model.name
         self._sampling = LocalSampling(temperature=0.0)
-
-    @property
-    def version(self) -> str:
-        """The model's version."""
-        return f"{self._model.version},prompt=curly,t={self._sampling.temperature}"
+        self.version = f"{model.version},prompt=curly,t={self._sampling.temperature}"
 
     async def write(self, task: WriteTask, *, meter: Meter) -> Draft:
         """The response. Raises `BackendError` as `ChatWriter` does, and for a prompt beyond the model's context."""

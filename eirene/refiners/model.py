@@ -9,7 +9,7 @@ from eirene.core.errors import PERMANENT_ERRORS, BackendError
 from eirene.core.loop_settings import Structured
 from eirene.core.usage import Meter
 from eirene.models.chat import ChatModel, Sampling
-from eirene.models.drawing import draw_replies
+from eirene.models.drawing import Drawing, draw_replies
 from eirene.models.local.chat import chat_of
 from eirene.models.local.layout import carried
 from eirene.models.local.model import LocalModel
@@ -58,7 +58,7 @@ class ChatRefiner:
         form = asked.form if self.chat.structured != "text" else None
         sampling = Sampling(temperature=asked.task.temperature, seed=asked.seeds[0], form=form)
         if len(asked.seeds) > 1:
-            drawn = draw_replies(self.chat, asked.messages, sampling=sampling, seeds=asked.seeds, meter=meter)
+            drawn = draw_replies(self.chat, Drawing(asked.messages, sampling, asked.seeds), meter=meter)
             return [reply async for reply in drawn]
         try:
             return [await self.chat.ask(asked.messages, sampling=sampling, meter=meter)]

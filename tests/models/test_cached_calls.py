@@ -14,7 +14,7 @@ from eirene.core.errors import BackendError
 from eirene.core.usage import Meter, Usage
 from eirene.models.cache import CallCache
 from eirene.models.chat import ChatModel, Sampling
-from eirene.models.drawing import draw_replies
+from eirene.models.drawing import Drawing, draw_replies
 from eirene.models.limits import RetryPolicy
 from eirene.models.replies import Reply
 from eirene.models.scripted import Script, ScriptedChatModel
@@ -41,7 +41,7 @@ def chat_over(script: Script, cache: CallCache, **settings: Any) -> tuple[ChatMo
 
 
 async def drawn(chat: ChatModel, seeds: range, meter: Meter | None = None) -> list[str]:
-    replies = draw_replies(chat, ASK, sampling=DRAWN, seeds=seeds, meter=meter or Meter())
+    replies = draw_replies(chat, Drawing(ASK, DRAWN, seeds), meter=meter or Meter())
     return [r.text if isinstance(r, Reply) else r.kind async for r in replies]
 
 

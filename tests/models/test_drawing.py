@@ -11,7 +11,7 @@ from langchain_core.messages import BaseMessage
 from eirene.core.errors import BackendError, ScriptExhaustedError, UnreachableError
 from eirene.core.usage import Meter
 from eirene.models.chat import ChatModel, Sampling
-from eirene.models.drawing import draw_replies
+from eirene.models.drawing import Drawing, draw_replies
 from eirene.models.limits import RetryPolicy
 from eirene.models.replies import Reply
 from eirene.models.scripted import ScriptedChatModel
@@ -30,9 +30,8 @@ class OneAtATime(ScriptedChatModel):
 
 
 async def drawn(chat: ChatModel, count: int, meter: Meter | None = None) -> list[Reply | BackendError]:
-    stream = draw_replies(
-        chat, ASK, sampling=Sampling(temperature=1.0), seeds=range(count), meter=Meter() if meter is None else meter
-    )
+    drawing = Drawing(ASK, Sampling(temperature=1.0), range(count))
+    stream = draw_replies(chat, drawing, meter=Meter() if meter is None else meter)
     return [reply async for reply in stream]
 
 

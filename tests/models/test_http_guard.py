@@ -28,7 +28,7 @@ from eirene.core.errors import (
 from eirene.core.usage import Meter
 from eirene.models.calls import reply_limit
 from eirene.models.chat import ChatModel, Sampling
-from eirene.models.drawing import draw_replies
+from eirene.models.drawing import Drawing, draw_replies
 from eirene.models.http_guard import ReplyLimit, guard_clients
 from eirene.models.limits import RetryPolicy
 from eirene.models.replies import Reply
@@ -167,7 +167,7 @@ async def test_a_circle_of_redirects_is_told_once() -> None:
 async def test_a_redirect_ends_a_draw_of_many_samples() -> None:
     there = HttpError(307, headers={"Location": "http://127.0.0.2:1/"})
     with LoopbackServer(lambda *_: there) as server:
-        drawn = draw_replies(by_name(server.base_url), ASK, sampling=Sampling(), seeds=range(20), meter=Meter())
+        drawn = draw_replies(by_name(server.base_url), Drawing(ASK, Sampling(), range(20)), meter=Meter())
         with pytest.raises(RedirectedError):
             [reply async for reply in drawn]
         assert server.calls == 1

@@ -23,7 +23,7 @@ from eirene.core.errors import (
 from eirene.core.usage import Meter
 from eirene.models.chat import ChatModel, Sampling
 from eirene.models.costs import Price
-from eirene.models.drawing import draw_replies
+from eirene.models.drawing import Drawing, draw_replies
 from eirene.models.limits import RetryPolicy
 from eirene.models.replies import Reply
 from eirene.models.resolve import ChatOptions, resolve_chat
@@ -49,7 +49,7 @@ async def ask(chat: ChatModel, meter: Meter, n: int = 1) -> tuple[Reply, ...]:
 
 
 async def draw(chat: ChatModel, meter: Meter, count: int = 20) -> list[Reply | BackendError]:
-    stream = draw_replies(chat, ASK, sampling=SAMPLING, seeds=range(count), meter=meter)
+    stream = draw_replies(chat, Drawing(ASK, SAMPLING, range(count)), meter=meter)
     return [reply async for reply in stream]
 
 
@@ -290,7 +290,7 @@ async def test_usage_is_the_servers_own_count_to_the_token(policy: Any) -> None:
     with LoopbackServer(failing_once(10), n=policy) as server:
         chat = chat_at(server)
         for at in range(10):
-            stream = draw_replies(chat, ASK, sampling=SAMPLING, seeds=range(at * 20, at * 20 + 20), meter=meter)
+            stream = draw_replies(chat, Drawing(ASK, SAMPLING, range(at * 20, at * 20 + 20)), meter=meter)
             assert all([isinstance(r, Reply) async for r in stream])
         total = meter.total
         assert (total.calls, total.input_tokens, total.output_tokens) == (

@@ -13,7 +13,7 @@ from eirene.feedback_model.base import FeedbackRequest
 from eirene.feedback_model.request import feedback_messages
 from eirene.models.chat import LEAST_TOKENS, ChatModel, Sampling
 from eirene.models.costs import Price
-from eirene.models.drawing import draw_replies
+from eirene.models.drawing import Drawing, draw_replies
 from eirene.models.resolve import ChatOptions, resolve_chat
 from eirene.prompts import Message
 from eirene.refiners.asking import refine_messages
@@ -36,7 +36,7 @@ MESSAGE = {
 
 async def drawn(chat: ChatModel, messages: tuple[Message, ...], count: int) -> Meter:
     meter = Meter()
-    replies = draw_replies(chat, messages, sampling=Sampling(), seeds=range(count), meter=meter)
+    replies = draw_replies(chat, Drawing(messages, Sampling(), range(count)), meter=meter)
     assert len([reply async for reply in replies]) == count
     return meter
 
@@ -76,7 +76,7 @@ async def test_what_a_cache_gave_and_took_is_priced(anthropic: Any) -> None:
 async def test_the_first_sample_writes_the_cache_before_the_others_ask(anthropic: Any) -> None:
     """All at once would each write it, at more than the plain price."""
     with json_server(MESSAGE) as (url, bodies):
-        replies = draw_replies(anthropic(url), LONG, sampling=Sampling(), seeds=range(4), meter=Meter())
+        replies = draw_replies(anthropic(url), Drawing(LONG, Sampling(), range(4)), meter=Meter())
         await anext(replies)
         assert len(bodies) == 1
         assert len([reply async for reply in replies]) == 3

@@ -132,17 +132,13 @@ def _round(round_: Round, text: str, before: Round | None, drawn: str) -> Json:
 def _readable(line: DiffLine) -> Iterator[DiffLine]:
     """The line; or, where less than half of a changed sentence stays, the old sentence and the new one, each whole."""
     if line.kind == "changed":
-        old, new = (_joined(line, other) for other in ("gone", "new"))
+        old, new = ("".join(p.text for p in line.pieces if p.kind in ("same", own)) for own in ("gone", "new"))
         same = sum(len(piece.text) for piece in line.pieces if piece.kind == "same")
         if same < _SHARED * max(len(old), len(new)):
             yield DiffLine("gone", (DiffPiece("gone", old),))
             yield DiffLine("new", (DiffPiece("new", new),))
             return
     yield line
-
-
-def _joined(line: DiffLine, kind: str) -> str:
-    return "".join(piece.text for piece in line.pieces if piece.kind in ("same", kind))
 
 
 class RunReporter:

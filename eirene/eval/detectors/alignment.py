@@ -26,11 +26,7 @@ class _EncoderDetector:
 
     def __init__(self, encoder: Encodes) -> None:
         self._encoder = encoder
-
-    @property
-    def version(self) -> str:
-        """The digests of the encoder and of the constants that were fitted for it, and how scores are computed."""
-        return f"encoder={self._encoder.digest},scoring={SCORING},constants={load_constants().digest}"
+        self.version = f"encoder={encoder.digest},scoring={SCORING},constants={load_constants().digest}"
 
     async def score(self, case: Case, *, meter: Meter) -> Scores:
         """The scores of one answer; calls no model but the encoder, in a thread so that others may go on."""

@@ -38,20 +38,11 @@ class Calibrated:
                     f"{version or 'none'!r}; run it as it was then, or fit anew with `eirene calibrate detectors`",
                     field="calibration",
                 )
-
-    @property
-    def needs(self) -> frozenset[Need]:
-        """The file, and the models of its detectors; given text where all of them need it."""
-        found = [d.needs for d in self._detectors.values()]
         own: frozenset[Need] = frozenset({"calibration"})
-        given = GIVEN if all(needs >= GIVEN for needs in found) else NOTHING
-        return own.union(*(needs - GIVEN for needs in found), given)
-
-    @property
-    def version(self) -> str:
-        """The calibration's digest and its detectors' versions."""
+        given = GIVEN if all(d.needs >= GIVEN for d in detectors) else NOTHING
+        self.needs = own.union(*(d.needs - GIVEN for d in detectors), given)
         made_of = ",".join(f"{name}:{d.version}" for name, d in self._detectors.items() if d.version)
-        return f"{self._calibration.digest}({made_of})" if made_of else self._calibration.digest
+        self.version = f"{calibration.digest}({made_of})" if made_of else calibration.digest
 
     async def score(self, case: Case, *, meter: Meter) -> Scores:
         """The scores of one answer. Raises what its detectors raise."""

@@ -84,26 +84,13 @@ class ChainPoll:
         self.polls = polls
         self._seeds = [derive_seed(seed, "poll", n) for n in range(polls)]
         self._scores: Memo[tuple[Message, ...], Scores] = Memo(_KEPT)
-
-    @property
-    def name(self) -> str:
-        """`chainpoll`, or the name with what it asks for, and `plain` where the prompt lays no reasoning down."""
-        asked = "" if self._asks == "either" else f"-{self._asks}"
-        return f"chainpoll{asked}{'' if self._is_detailed else '-plain'}"
-
-    @property
-    def needs(self) -> frozenset[Need]:
-        """A judge, and given text for adherence."""
-        return frozenset({"judge", "given"} if self._asks == "adherence" else {"judge"})
-
-    @property
-    def version(self) -> str:
-        """Model, prompts, polls."""
-        asked: tuple[Question, ...] = ("adherence", "correctness") if self._asks == "either" else (self._asks,)
-        names = [*(_prompt(name, self._is_detailed) for name in asked), HISTORY_PROMPT]
+        self.name = f"chainpoll{'' if asks == 'either' else f'-{asks}'}{'' if is_detailed else '-plain'}"
+        self.needs: frozenset[Need] = frozenset({"judge", "given"} if asks == "adherence" else {"judge"})
+        asked: tuple[Question, ...] = ("adherence", "correctness") if asks == "either" else (asks,)
+        names = [*(_prompt(name, is_detailed) for name in asked), HISTORY_PROMPT]
         names += [] if self.chat.structured == "text" else [VERDICT_JSON_PROMPT]
-        how = f"structured={self.chat.structured},n={self.polls},t=1"
-        return f"{self.chat.version},prompt={self.prompts.digests(names)},{how}"
+        how = f"structured={self.chat.structured},n={polls},t=1"
+        self.version = f"{self.chat.version},prompt={prompts.digests(names)},{how}"
 
     async def score(self, case: Case, *, meter: Meter) -> Scores:
         """The scores of one answer. Raises `BackendError` where no poll came back at all."""

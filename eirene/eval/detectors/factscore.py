@@ -54,24 +54,12 @@ class FactScore:
         self._verifier = verifier
         self._prompts = prompts
         self._claims: Memo[tuple[Message, ...], tuple[str, ...] | Unscored] = Memo(_KEPT)
-
-    @property
-    def name(self) -> str:
-        """`factscore`, or `factscore-verifier` where the verifier gives the verdicts."""
-        return "factscore" if self._verifier is None else "factscore-verifier"
-
-    @property
-    def needs(self) -> frozenset[Need]:
-        """A judge, and given text for the verifier."""
-        return _JUDGE if self._verifier is None else _JUDGE | GIVEN
-
-    @property
-    def version(self) -> str:
-        """Model, prompts, and the verifier."""
+        self.name = "factscore" if verifier is None else "factscore-verifier"
+        self.needs = _JUDGE if verifier is None else _JUDGE | GIVEN
         names = [CLAIMS_PROMPT, HISTORY_PROMPT]
-        names += ["judge_adherence", "judge_correctness"] if self._verifier is None else []
-        by = "" if self._verifier is None else f",{version_of(self._verifier)}"
-        return f"{self._chat.version},prompt={self._prompts.digests(names)},structured={self._chat.structured},t=0{by}"
+        names += ["judge_adherence", "judge_correctness"] if verifier is None else []
+        by = "" if verifier is None else f",{version_of(verifier)}"
+        self.version = f"{chat.version},prompt={prompts.digests(names)},structured={chat.structured},t=0{by}"
 
     async def score(self, case: Case, *, meter: Meter) -> Scores:
         """The scores of one answer. Raises `BackendError` where the model cannot be reached."""

@@ -80,12 +80,8 @@ class GEval:
         self._prompts = prompts
         self._seeds = [derive_seed(seed, "rating", n) for n in range(samples)]
         self._choice = TokenChoice(self._chat, [str(n) for n in range(LOWEST, HIGHEST + 1)])
-
-    @property
-    def version(self) -> str:
-        """Model, prompts, samples."""
-        prompts = self._prompts.digests(["geval_consistency", "geval_factuality", HISTORY_PROMPT])
-        return f"{self._chat.version},prompt={prompts},n={len(self._seeds)}"
+        worded = prompts.digests(["geval_consistency", "geval_factuality", HISTORY_PROMPT])
+        self.version = f"{self._chat.version},prompt={worded},n={samples}"
 
     async def score(self, case: Case, *, meter: Meter) -> Scores:
         """The scores of one answer. Raises `BackendError` where no reply came back at all."""

@@ -26,7 +26,7 @@ from eirene.core.validation import form_error
 from eirene.eval.base import Case
 from eirene.models import reply_text
 from eirene.models.chat import ChatModel, Sampling
-from eirene.models.drawing import draw_replies
+from eirene.models.drawing import Drawing, draw_replies
 from eirene.models.replies import Reply
 from eirene.models.structured import ReplyForm, choice_schema, json_object, object_schema, text_schema
 from eirene.models.token_choice import first_alone
@@ -117,7 +117,7 @@ async def asked_often(
     chat: ChatModel, messages: Sequence[Message], sampling: Sampling, seeds: Sequence[int], meter: Meter
 ) -> list[Reply | BackendError]:
     """A reply, or why there is none, for each seed."""
-    replies = draw_replies(chat, messages, sampling=sampling, seeds=seeds, meter=meter)
+    replies = draw_replies(chat, Drawing(messages, sampling, seeds), meter=meter)
     async with aclosing(replies):
         return [reply async for reply in replies]
 
@@ -279,13 +279,8 @@ class ErrorJudge:
         self._prompts = prompts
         self._chat = model if isinstance(model, ChatModel) else ChatModel(model)
         self.name = self._chat.name
-
-    @property
-    def version(self) -> str:
-        """What a judgement hangs on beside the answer: the model, the prompt's wording, how it is asked."""
-        prompts = self._prompts.digests([JUDGE_PROMPT, HISTORY_PROMPT])
-        form = digest([_errors_form().schema])[:8]
-        return f"{self._chat.version},prompt={prompts},structured={self._chat.structured},form={form},t=0"
+        worded, form = prompts.digests([JUDGE_PROMPT, HISTORY_PROMPT]), digest([_errors_form().schema])[:8]
+        self.version = f"{self._chat.version},prompt={worded},structured={self._chat.structured},form={form},t=0"
 
     async def judge(self, case: Case, *, seed: int, meter: Meter) -> Judgement | Unscored:
         """The errors of `case.answer`. Raises `BackendError` where the model cannot be reached."""

@@ -127,12 +127,8 @@ class GptScore:
     def __init__(self, scorer: TokenScorer, *, prompts: PromptSet = SHIPPED) -> None:
         self._scorer = scorer
         self._prompts = prompts
-
-    @property
-    def version(self) -> str:
-        """The model and the prompts."""
-        prompts = self._prompts.digests(["gptscore_given", "gptscore_open", HISTORY_PROMPT])
-        return f"{self._scorer.name},prompt={prompts}"
+        worded = prompts.digests(["gptscore_given", "gptscore_open", HISTORY_PROMPT])
+        self.version = f"{scorer.name},prompt={worded}"
 
     async def score(self, case: Case, *, meter: Meter) -> Scores:
         """The scores of one answer. Raises `BackendError` where the model cannot be reached, or refuses."""
@@ -172,6 +168,7 @@ def _build_gptscore(resources: Resources) -> GptScore:
 TOP = 5
 """Alternatives for each token, to which the token's own is added where it is not among them, as in the paper."""
 
+_FROM_ROW: frozenset[Need] = frozenset({"token_logprobs"})
 HALF_ENTROPY = 3.0
 """Nats that map to an error score of 0.5."""
 
@@ -197,18 +194,10 @@ class PseudoEntropy:
         self._scorer = scorer
         self._top = top
         self._prompts = prompts
-
-    @property
-    def needs(self) -> frozenset[Need]:
-        """Token log-probabilities, and the model that gives them if there is one."""
-        return frozenset({"token_logprobs"} if self._scorer is None else {"token_logprobs", "local_model"})
-
-    @property
-    def version(self) -> str:
-        """The model, the prompts and M; empty without a model."""
-        if self._scorer is None:
-            return ""
-        return f"{self._scorer.name},prompt={self._prompts.digests(SAMPLE_PROMPTS)},top={self._top}"
+        self.needs: frozenset[Need] = frozenset(
+            {"token_logprobs"} if scorer is None else {"token_logprobs", "local_model"}
+        )
+        self.version = "" if scorer is None else f"{scorer.name},prompt={prompts.digests(SAMPLE_PROMPTS)},top={top}"
 
     async def score(self, case: Case, *, meter: Meter) -> Scores:
         """The scores of one answer. Raises `BackendError` where the model cannot be reached, or refuses."""

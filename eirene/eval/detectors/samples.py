@@ -53,21 +53,9 @@ class SampleSource:
         self._prompts = prompts
         self._seeds = [derive_seed(seed, "other answer", n) for n in range(count)]
         self._drawn: Memo[tuple[Message, ...], tuple[str, ...] | Unscored] = Memo(_KEPT)
-
-    @property
-    def needs(self) -> frozenset[Need]:
-        """Samples, and the model that they are drawn from if there is one."""
-        if self._model is None:
-            return frozenset({"samples"})
-        return frozenset({"samples", self._need})
-
-    @property
-    def version(self) -> str:
-        """The model and how many are drawn; empty without a model."""
-        if self._model is None:
-            return ""
-        prompts = self._prompts.digests(SAMPLE_PROMPTS)
-        return f"{self._model.version},prompt={prompts},samples={self._count}"
+        self.needs: frozenset[Need] = frozenset({"samples"} if model is None else {"samples", need})
+        worded = prompts.digests(SAMPLE_PROMPTS)
+        self.version = "" if model is None else f"{model.version},prompt={worded},samples={count}"
 
     async def get(self, case: Case, *, meter: Meter) -> tuple[str, ...] | Unscored:
         """At least one sample. Raises `BackendError` where no call succeeds."""
@@ -100,18 +88,8 @@ class SampledDetector:
 
     def __init__(self, source: SampleSource, *, how: str, also: frozenset[Need] = NOTHING) -> None:
         self._source = source
-        self._how = how
-        self._also = also
-
-    @property
-    def needs(self) -> frozenset[Need]:
-        """The source's, and what else the comparison needs."""
-        return self._source.needs | self._also
-
-    @property
-    def version(self) -> str:
-        """How the answer is compared with the samples, and the source."""
-        return self._how + (f",{self._source.version}" if self._source.version else "")
+        self.needs = source.needs | also
+        self.version = how + (f",{source.version}" if source.version else "")
 
     async def score(self, case: Case, *, meter: Meter) -> Scores:
         """The scores of one answer. Raises `BackendError` where samples are to be drawn and no call succeeds."""

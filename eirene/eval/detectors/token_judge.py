@@ -73,23 +73,11 @@ class TokenJudge:
         self._cheap = cheap
         self._prompts = prompts
         self._odds: Memo[tuple[Message, ...], float | Unscored] = Memo(_KEPT)
-
-    @property
-    def name(self) -> str:
-        """`judge`, or `cascade` with a cheap detector before it."""
-        return "judge" if self._cheap is None else "cascade"
-
-    @property
-    def needs(self) -> frozenset[Need]:
-        """A judge, and given text where it stands behind a cheap detector."""
-        return frozenset({"judge"}) if self._cheap is None else frozenset({"judge", "given"})
-
-    @property
-    def version(self) -> str:
-        """Model, prompts, the polls behind it, and what comes before it."""
-        prompts = self._prompts.digests(["judge_adherence", "judge_correctness", "judge_reason", HISTORY_PROMPT])
-        before = "" if self._cheap is None else f",{self._cheap.version},band={BAND[0]:g}-{BAND[1]:g}"
-        return f"{self.polling.version},token={prompts},encoder={self._encoder.digest}{before}"
+        self.name = "judge" if cheap is None else "cascade"
+        self.needs: frozenset[Need] = frozenset({"judge"} if cheap is None else {"judge", "given"})
+        worded = prompts.digests(["judge_adherence", "judge_correctness", "judge_reason", HISTORY_PROMPT])
+        before = "" if cheap is None else f",{cheap.version},band={BAND[0]:g}-{BAND[1]:g}"
+        self.version = f"{polling.version},token={worded},encoder={encoder.digest}{before}"
 
     async def score(self, case: Case, *, meter: Meter) -> Scores:
         """The scores of one answer. Raises `BackendError` where the model could not be asked at all."""

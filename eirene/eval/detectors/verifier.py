@@ -50,11 +50,7 @@ class VerifierDetector:
 
     def __init__(self, verifier: Verifier) -> None:
         self._verifier = verifier
-
-    @property
-    def version(self) -> str:
-        """The digests of the encoder and of the head, and the version of the judgement."""
-        return version_of(self._verifier)
+        self.version = version_of(verifier)
 
     async def score(self, case: Case, *, meter: Meter) -> Scores:
         """The scores of one answer; calls no model but encoder and head, in a thread so that others may go on."""
