@@ -61,8 +61,7 @@ async def criticise(
     on_sample: OnSample | None = None,
 ) -> DrawResult:
     """What a critic of `critics_of` says of an answer: the samples of a vote, or a readout as the one sample."""
-    reader = None if parts.verifier is None else ContextReader(parts.verifier, [request.answer])
-    says: Says | None = reader and (lambda statement: reader.read([statement], values=False)[0].supported)
+    says = None if parts.verifier is None else _says(ContextReader(parts.verifier, [request.answer]))
     if kind == "completeness" and readout_of(parts, settings) == "probabilities":
         assert isinstance(critic, ReadsOut)
         sample = await critic.read_out(request, meter=meter, says=says)
@@ -79,6 +78,10 @@ async def criticise(
         min_consistency=settings.min_consistency,
         says=says if kind == "completeness" else None,
     )
+
+
+def _says(reader: ContextReader) -> Says:
+    return lambda statement: reader.read([statement], values=False)[0].supported
 
 
 def selected(state: State, parts: Parts, settings: Settings) -> VoteResult:

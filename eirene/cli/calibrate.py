@@ -10,6 +10,7 @@ import typer
 from eirene.cli import flags
 from eirene.cli.data_flags import FormFlags
 from eirene.cli.evaluate.critiques import print_table, show_or_json
+from eirene.cli.evaluate.detectors import Data as Labelled
 from eirene.cli.flags import Group, Without, with_groups
 from eirene.cli.model_flags import ScoreFlags
 from eirene.cli.progress import watch
@@ -22,10 +23,6 @@ if TYPE_CHECKING:
 app = typer.Typer(cls=Group, help="Fit thresholds on your own labels.", no_args_is_help=True)
 FILE = "calibration.json"
 
-Data = Annotated[
-    str,
-    typer.Argument(metavar="LABELLED|-", help="Labelled answers: a file or dataset (docs/evaluation/detectors.md)."),
-]
 Out = Annotated[str, typer.Option(metavar="DIR", help=f"The folder for rows and {FILE}.")]
 Names = Annotated[str, typer.Option("--detectors", help="Which detectors, comma-separated.")]
 Folds = Annotated[int, typer.Option(help="Folds of the cross-validation; answers to one question stay together.")]
@@ -85,7 +82,7 @@ def _show_gate(found: GateCalibration) -> None:
 @app.command()
 @with_groups()
 def detectors(
-    data: Data,
+    data: Labelled,
     *,
     out: Out,
     names: Names = "rouge,alignment",

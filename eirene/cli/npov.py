@@ -53,13 +53,13 @@ def npov(
 
         base = _load(topics)
         limit = THRESHOLD if threshold is None else threshold
-        options = ChatOptions.of(models.options())
+        options = models.options()
         writer: str | LocalModel = models.backend
         if refine and models.base_url is None and base.find(query, k=k, threshold=limit).match is not None:
             writer = _loaded(models.backend)
         try:
             response = respond(
-                query, base, backend=writer, chat_options=options, k=k, threshold=limit,
+                query, base, backend=writer, chat_options=ChatOptions.of(options), k=k, threshold=limit,
                 per_side=per_side, seed=seed,
             )  # fmt: skip
         except NoTopicError as error:
