@@ -172,7 +172,7 @@ def _called(words: Sequence[str], at: int, step: int) -> Sequence[str]:
 
 
 def _root(word: str) -> str:
-    return stem(_BASES.get(word.lower(), word.lower().removesuffix("'s").removesuffix("’s")))
+    return stem(_BASES.get(word.lower(), word.lower().replace(".", "").removesuffix("'s").removesuffix("’s")))
 
 
 def _roots(words: Iterable[str]) -> frozenset[str]:
