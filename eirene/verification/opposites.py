@@ -249,7 +249,7 @@ def _weights(text: str) -> list[str]:
 
 
 def _stems(text: str) -> list[str]:
-    return [stem(word) if len(word) > 2 else word for word in _PLAIN.findall(_ARTICLE.sub("", text.lower()))]
+    return [_root(word) if len(word) > 2 else word for word in _PLAIN.findall(_ARTICLE.sub("", text.lower()))]
 
 
 def denies(field: Field, claim: str) -> bool:
