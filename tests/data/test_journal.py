@@ -40,7 +40,7 @@ def test_what_was_appended_is_there_when_it_is_opened_again(path: Path) -> None:
     with pytest.raises(ValueError, match="is closed"):
         journal.append([line("d")])
     assert kept(path) == [line("a", 1), line("b", 2), {"key": "c"}]
-    assert path.read_text().count("\n") == 3
+    assert path.read_text().count("\n") == 3 and not path.stat().st_mode & 0o111
     told: list[tuple[int, int]] = []
     with open_journal(path) as journal:
         journal.append([line("x")] * 2200)
@@ -178,6 +178,13 @@ def test_half_a_line_goes_when_the_drive_is_back(path: Path, monkeypatch: pytest
         assert (caught.value.errno, caught.value.filename) == (errno.EIO, str(path))
         assert not path.read_bytes().endswith(b"\n")
         journal.append([line("b")])
+        written.clear()
+        whole = path.read_bytes()
+        with monkeypatch.context() as full:  # what can be removed goes at once
+            full.setattr(os, "write", half)
+            with pytest.raises(OSError, match="Input/output error"):
+                journal.append([line("c")])
+        assert path.read_bytes() == whole
     assert kept(path) == [line("a"), line("b")]
 
 

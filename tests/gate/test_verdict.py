@@ -69,7 +69,9 @@ def test_a_score_that_was_lost_counts_as_harm_that_cannot_be_ruled_out() -> None
 
 
 def test_a_detector_missing_after_the_rewrite_counts_as_lost() -> None:
-    assert judge(one(0.5, 0.5), {}, gain_measurable=True, settings=Settings()).test == "unmeasured"
+    verdict = judge(one(0.5, 0.5), {}, gain_measurable=True, settings=Settings())
+    lost = "it may be worse, and that cannot be told: missing content 0.50 -> unscored (not scored) (by d)"
+    assert verdict == Verdict(False, "unmeasured", lost)
 
 
 def test_without_any_common_score_the_original_is_kept() -> None:
@@ -113,6 +115,7 @@ def test_the_pairwise_judge_stands_for_the_gain_and_never_against_the_harm() -> 
         (worse, surely, {}, (False, "harm")),
         (same, perhaps, {"mended": ["names: Bern"]}, (False, "pairwise")),
         (same, perhaps, human, (False, "gain")),
+        (same, surely, human, (True, "pairwise")),
         (same, hardly, {"mended": ["names: Bern"]}, (False, "pairwise")),
         (same, hardly, human, (False, "pairwise")),
         (same, Unscored(unscored="no word"), human, (False, "pairwise")),
