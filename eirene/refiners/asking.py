@@ -80,13 +80,18 @@ class AskedRewrite:
         seed = self.task.seed if self.sentence is None else derive_seed(self.task.seed, "sentence", self.sentence)
         return (seed, *(derive_seed(seed, "draft", n) for n in range(1, self.task.count)))
 
+    @property
+    def request(self) -> str:
+        """The end of the prompt, behind all material: what is to be done."""
+        return (self.form or self).messages[-1].content.rpartition(self.mark)[2].strip()
+
     def draft(self, reply: Reply, seed: int) -> DrawnText:
         """What a reply says; where it cannot be read, why."""
         try:
             if self.task.form == "patch":
-                asked = (self.form or self).messages[-1].content.rpartition(self.mark)[2]
-                return read_patch(reply, self.task, seed=seed, mark=self.mark, prompt=asked)
-            return DrawnText(read_rewrite(reply, before=self.task.answer, marks=(self.mark,)), seed)
+                return read_patch(reply, self.task, seed=seed, mark=self.mark, prompt=self.request)
+            text = read_rewrite(reply, before=self.task.answer, marks=(self.mark,), request=self.request)
+            return DrawnText(text, seed)
         except UnusableReplyError as error:
             return DrawnText(error.reply or "", seed, self.task.form, unusable=str(error))
         except UnreadableError as error:
@@ -97,7 +102,7 @@ class AskedRewrite:
         assert self.sentence is not None
         before = next(s.text for s in split_sentences(self.task.answer) if s.n == self.sentence)
         try:
-            text = read_rewrite(reply, before=before, marks=(self.mark,))
+            text = read_rewrite(reply, before=before, marks=(self.mark,), request=self.request)
         except UnusableReplyError as error:
             return f"{self.sentence}: {error}"
         return Change(sentence=self.sentence, action=self.action, text=text)
@@ -325,11 +330,14 @@ def _part(prompts: PromptSet, name: str, *, end: str = "\n\n", **values: str) ->
     return prompts.load(name).fill(values)[-1].content + end
 
 
-def read_rewrite(reply: Reply, *, before: str, marks: tuple[str, ...] = ()) -> str:
+def read_rewrite(reply: Reply, *, before: str, marks: tuple[str, ...] = (), request: str = "") -> str:
     """The rewritten answer in `reply`; an empty text when nothing is left beside thinking and preamble.
 
     `eirene.models.reply_text.unwrapped` says what is taken off. Raises `UnusableReplyError` with the reply when it was
-    cut off or filtered.
+    cut off or filtered, or copies the prompt: the answer would have headings of the prompt's in it.
     """
     check_ending(reply, "rewrite")
-    return unwrapped(reply.text, before=before, marks=marks)
+    text = unwrapped(reply.text, before=before, marks=marks)
+    if request and request in text:
+        raise UnusableReplyError("the rewrite copies the prompt", reply=text)
+    return text

@@ -6,6 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from eirene.core.errors import UnusableReplyError
 from eirene.models.replies import Reply
 from eirene.refiners.asking import read_rewrite
 
@@ -85,6 +86,12 @@ def test_wrapping_that_the_text_before_had_as_well_belongs_to_it(subtests: pytes
 def test_the_prompts_marks_are_no_part_of_an_answer() -> None:
     reply = Reply("TEXT-abc\nTrams.\n\nBuses, TEXT-abc.\nTEXT-abc", "stop")
     assert read_rewrite(reply, before="x", marks=("TEXT-abc",)) == "Trams.\n\nBuses, TEXT-abc."
+
+
+def test_a_reply_that_copies_the_prompt_is_no_answer() -> None:
+    reply = Reply("The question:\nTrams?\n\nYour answer so far:\nTrams.\n\nWrite it now:\nTrams.", "stop")
+    with pytest.raises(UnusableReplyError, match="copies the prompt"):
+        read_rewrite(reply, before="Trams.", request="Write it now:")
 
 
 def test_nothing_is_left_where_there_was_nothing(subtests: pytest.Subtests) -> None:
