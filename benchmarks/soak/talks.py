@@ -22,8 +22,6 @@ import eirene
 
 TURNS = 5
 AT_ONCE = 2
-MARKS = 50
-"""In turn, so that caches of texts are full after them; more than are under way at once."""
 CHUNK = 20
 """Conversations between two looks at the process."""
 _SAYS = ("Trams bring money into the district.", "Trams are used by people of every age.", "Trams last for decades.")
@@ -63,8 +61,8 @@ _count = Counter[str]()
 
 def _one(n: int) -> tuple[list[str], list[str]]:
     """The statuses of its answers, and what is wrong with them."""
-    mark, statuses, faults = f"mark-{n % MARKS}", list[str](), list[str]()
-    config: Any = {"configurable": {"thread_id": f"conversation {n}"}}
+    mark, statuses, faults = f"mark-{n}", list[str](), list[str]()
+    config: Any = {"configurable": {"thread_id": mark}}
     for turn in range(TURNS):
         asked = f"Should we have more trams, {mark}?" if turn == 0 else f"What else is there to say? ({turn})"
         state = _agent(n % 2).invoke({"messages": [{"role": "user", "content": asked}]}, config)
@@ -74,7 +72,7 @@ def _one(n: int) -> tuple[list[str], list[str]]:
             faults.append(f"{mark}, turn {turn}: {reply.text}"[:300])
         if mark not in reply.text or f"(turn {turn})" not in reply.text:
             faults.append(f"{mark}, turn {turn}, is not its own: {reply.text}"[:300])
-    _memory().delete_thread(f"conversation {n}")  # as one does whose users have gone
+    _memory().delete_thread(mark)  # as one does whose users have gone
     return statuses, faults
 
 
