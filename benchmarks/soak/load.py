@@ -29,7 +29,7 @@ from benchmarks.faults.server import FaultServer, Schedule
 from eirene.testing.script import ScriptedRequest
 
 LOOK_S = 5.0
-ROWS = 200
+ROWS = 2_000
 """Texts that differ, so that caches are as full as they get after some minutes."""
 ROWS_A_MINUTE = 3_000
 """More than a batch makes."""
@@ -85,7 +85,7 @@ def load(options: argparse.Namespace, journal: Journal) -> None:
             asyncio.run(drive(journal, pids, clients, lines_in(out), 60 * options.minutes))
             for process in (serve, batch):
                 process.terminate()
-            codes = {"serve": serve.wait(60), "batch": batch.wait(120)}
+            codes = {"serve": serve.wait(600), "batch": batch.wait(600)}
         ids = Counter(line["id"] for line in read_rows(out))
         journal.add("load", pids=pids, exit_codes=codes, rows=len(ids), doubled=ids.total() - len(ids),
                     traces=said.result().count("Traceback"), **clients.found())  # fmt: skip
