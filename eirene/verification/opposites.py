@@ -212,7 +212,7 @@ def _crossed(claim: str, texts: Sequence[str]) -> int | None:
             continue
         places = _places(one, other, whole, is_one=n == m)
         elsewhere = [frozenset(clause) for k, clause in given if k not in (n, m) or clause != _stems(texts[k])]
-        for part in parts if len(places) > 1 else ():
+        for part in () if len(places) < 2 else parts if n == m else [whole]:
             said = [(not part.isdisjoint(a), not part.isdisjoint(b)) for a, b in places]
             is_mixed = {(True, False), (False, True)} <= {*said} and (True, True) not in said
             if is_mixed and not any(part <= clause for clause in elsewhere):
@@ -236,7 +236,7 @@ def _places(one: list[str], other: list[str], whole: Set[str], *, is_one: bool) 
             old, new = [frozenset().union(*old)], [frozenset().union(*new)]
         found[:0] = [(x - shared, y - shared) for x, y in zip(old, new, strict=True)][::-1] if tag == "replace" else []
     is_told = all(not (whole.isdisjoint(a) or whole.isdisjoint(b)) for a, b in found)
-    return found if (shared - _LIGHT <= whole if shared - _LIGHT else is_told) else []
+    return found if (shared - _LIGHT <= whole if shared - _LIGHT else is_one and is_told) else []
 
 
 def _clauses(text: str) -> list[list[str]]:
