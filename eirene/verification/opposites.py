@@ -226,7 +226,7 @@ def _places(one: list[str], other: list[str], whole: Set[str], *, is_one: bool) 
     """
     one, other = one[::-1], other[::-1]  # what both have may stand before
     shared, found = frozenset(one) & frozenset(other), []
-    old_keys, new_keys = (["in" if word in _OPENS else word for word in words] for words in (one, other))
+    old_keys, new_keys = (["in" if is_one and word in _OPENS else word for word in words] for words in (one, other))
     for tag, a, b, c, d in SequenceMatcher(None, old_keys, new_keys, autojunk=False).get_opcodes():
         stretch = (min if is_one and (b, d) == (len(one), len(other)) else max)(b - a, d - c)
         if tag != "equal" and (stretch > _STRETCH or (tag != "replace" and not is_one)):
