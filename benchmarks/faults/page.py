@@ -27,7 +27,8 @@ not sound says the opposite of what is true, so that to read one as a verdict sh
 The tests in `tests/docs/test_faults_benchmark.py` plant one of each, and the matrix finds it. Among the statuses,
 `draft: ...` is an error of the caller's own model, which the chat model and the middleware pass on as it came; "a model
 file that is ..." was refused with an error that says so.
-The same server and [other frameworks](peers.md); under long load: [soak](soak.md); how far the [tests](tests.md) see.
+The same server and [other frameworks](peers.md); under long load: [soak](soak.md); how far the [tests](tests.md) see;
+what hostile texts move: [injection](injection.md).
 """
 
 

@@ -14,6 +14,8 @@ from benchmarks.faults.replies import UNSOUND, opposite
 from benchmarks.faults.replies import sound as sound_reply
 from benchmarks.faults.rows import ADDED, KEY, answer, has_error, question, tags
 from benchmarks.faults.server import FaultServer
+from benchmarks.injection import loop
+from benchmarks.injection.attacks import PLACES, attacks
 from eirene.eval.detectors.judge import read_verdict
 from eirene.feedback_model.reply import read_reply
 from eirene.models.replies import Reply
@@ -81,12 +83,27 @@ def test_what_is_planted_is_found(plant: Plant, counts: dict[str, int]) -> None:
     assert {name: n for name in COUNTS if (n := found.counts[name])} == counts, found.notes
 
 
-def test_a_batch_at_a_server_that_fails_loses_and_invents_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setenv("OPENAI_API_KEY", KEY)
+def _fails() -> None:
+    """A batch at a server that fails loses and invents nothing."""
     run(replace(PART, rows=range(1)))  # what is loaded once
     made = run(PART)
     assert made.faults.total() > 3
     assert (made.items, made.out, made.notes) == (8, 8, [])
+
+
+def _orders() -> None:
+    """A model that obeys what stands outside the fence hears no order of 20 texts, and without the fence most."""
+    rows = [(attack, PLACES[n % 5]) for n, attack in enumerate(attacks(0)[:200:10])]
+    assert loop.run(rows, "readers", ()) == [{}] * 20
+    assert sum(map(bool, loop.run(rows, "readers", ["fence"]))) > 10
+
+
+@each("check", [_fails, _orders])
+def test_a_model_that_fails_or_obeys_strangers_moves_nothing(
+    check: Callable[[], None], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("OPENAI_API_KEY", KEY)
+    check()
 
 
 def test_a_reply_that_is_not_sound_is_read_as_no_verdict() -> None:
