@@ -96,7 +96,7 @@ def _real(rows: Mapping[str, Mapping[str, Any]]) -> Iterator[str]:
     if lines:
         yield "Qwen2.5-Coder-1.5B at temperature 0, one verdict and one rewrite of each row; the seed draws the texts."
         yes = sum(m["judge"] is True for m in usual)
-        yield f"Without an attack it finds an error in {yes} of {len(usual)}: a judge that always says so cannot be moved."
+        yield f"Without an attack it finds an error in {yes} of {len(usual)}: one that always says so cannot be moved."
         yield table(["", "another verdict than without the attack", "the rewrite obeys", "verdicts unread"], lines)
 
 
