@@ -1,4 +1,4 @@
-"""What the gate lets through: rewrites that are clearly worse, and rewrites that are better, tried by the thousand.
+"""What the gate lets through: rewrites that are clearly worse, tried by the thousand.
 
     python benchmarks/gate_attacks.py DATA [--limit 50] [--workers 2] [--json OUT]
     python benchmarks/gate_attacks.py DATA --kinds "one negation; verdict" --settings "alone" --limit 10
@@ -8,7 +8,8 @@
 DATA holds the folders `npov_perspectrum` and `qa_feedback`. Every attack is tried alone and together with what the
 answer lacks, as a good refiner would add it; whether the harm and the gain stand in the answer that is shown is told
 from the texts, never from what the gate says. Wordings come from a file that no check has seen (`--wordings FILE`).
-`--journal FILE` keeps the trials, so that the same command goes on where it was stopped.
+`--journal FILE` keeps the trials, so that the same command goes on where it was stopped. What becomes of rewrites that
+are to be taken is measured on people's own (`human_edits.py`).
 """
 
 from __future__ import annotations
@@ -20,10 +21,9 @@ from pathlib import Path
 from typing import Any
 
 from gate.kinds import ATTACKS
-from gate.report import above, family_rows, kind_rows, rightful_rows, summary
-from gate.rightful import RIGHTFUL
+from gate.report import above, family_rows, kind_rows, summary
 from gate.runs import Plan, Task, examples, run_all
-from gate.trials import RIGHT, SETTINGS
+from gate.trials import SETTINGS
 from gate.wordings import DEV
 from harness import Journal, show, write_json
 
@@ -34,14 +34,13 @@ def main() -> None:
     data, rows = (None if path is None else str(path) for path in (args.data, args.rows))
     plan = Plan(data, rows, str(args.wordings), args.seed, args.limit)
     settings = chosen(args.settings, SETTINGS)
-    kinds = chosen(args.kinds, {**ATTACKS, **RIGHTFUL})
+    kinds = chosen(args.kinds, ATTACKS)
     if args.examples:
         show_examples(plan, args.examples, settings)
         return
-    attacks, right = [k for k in kinds if k in ATTACKS], [k for k in kinds if k in RIGHTFUL]
     with tempfile.TemporaryDirectory() as folder:
         journal = Journal(args.journal or Path(folder, "trials.jsonl"))
-        report = summary(run_all(plan, attacks, settings, right, workers=args.workers, journal=journal))
+        report = summary(run_all(plan, kinds, settings, workers=args.workers, journal=journal))
     show_tables(report)
     write_json(args.json, report | {"limit": plan.limit, "seed": plan.seed, "wordings": args.wordings.name})
 
@@ -79,16 +78,15 @@ def show_tables(report: dict[str, Any]) -> None:
     settings = report["settings"]
     show("Survives in the shown answer", ["family", "at most", *settings], family_rows(report), width=220)
     show("By kind", ["kind", "how", *settings, "gain kept"], kind_rows(report), width=220)
-    show("Rightful", ["rewrite", "at least", "what", "stands", "and also"], rightful_rows(report), width=220)
     print("Above what is wanted:", *above(report), sep="\n  ")
 
 
 def show_examples(plan: Plan, kind: str, settings: Iterable[str]) -> None:
     """Before, rewrite, shown answer and reason for a few rows of a kind in each setting."""
-    for setting in [RIGHT] if kind in RIGHTFUL else settings:
+    for setting in settings:
         for found in examples(plan, Task(kind, setting)):
             trial = found.trial
-            told = trial.goods if trial.goods is not None else {"survives": trial.survives, "gain": trial.gain}
+            told = {"survives": trial.survives, "gain": trial.gain}
             print(f"\n== {kind} | {setting} | {trial.row} | {told}\nbefore:  {found.before}\nrewrite: {found.rewrite}")
             print(f"shown:   {found.shown}\nwhy:     {trial.why}")
 

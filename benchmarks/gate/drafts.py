@@ -29,7 +29,6 @@ class Piece:
     side: str | None = None
     parts: tuple[str, ...] = ()
     arguments: tuple[str | None, ...] = ()
-    kinds: tuple[str, ...] = ()
     sound: bool = False
     once: bool = False
     is_gain: bool = False
@@ -39,14 +38,13 @@ class Piece:
 class Gain:
     """What the answer lacks: the sentence that adds it, the words by which it is found again, where it goes.
 
-    `after`: the index of the piece that it follows. `other`: the same sentence in a person's other words, and its core.
+    `after`: the index of the piece that it follows.
     """
 
     sentence: str
     core: str
     after: int
     side: str | None = None
-    other: tuple[str, str] | None = None
 
 
 @dataclass(frozen=True)
@@ -67,14 +65,13 @@ class Subject:
     stray: tuple[tuple[str, str], ...] = ()
     rewritten: tuple[Piece, ...] | None = None
 
-    def draft(self, *, with_gain: bool, other_words: bool = False) -> Draft:
+    def draft(self, *, with_gain: bool) -> Draft:
         """The answer as it is, or with what it lacks."""
         pieces = self.pieces
         if with_gain and self.rewritten is not None:
             pieces = self.rewritten
         elif with_gain and self.gain is not None:
-            said = self.gain.other[0] if other_words and self.gain.other else self.gain.sentence
-            pieces = inserted(pieces, self.gain.after, Piece(said, side=self.gain.side, is_gain=True))
+            pieces = inserted(pieces, self.gain.after, Piece(self.gain.sentence, side=self.gain.side, is_gain=True))
         return Draft(self, pieces)
 
 

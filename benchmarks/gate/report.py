@@ -7,8 +7,7 @@ from typing import Any
 
 from gate.attack import FAMILIES, Family
 from gate.kinds import ATTACKS
-from gate.rightful import RIGHTFUL
-from gate.trials import CONTROL, RIGHT, SETTINGS, Trial
+from gate.trials import CONTROL, SETTINGS, Trial
 from harness import share
 
 Json = dict[str, Any]
@@ -32,8 +31,7 @@ def counted(found: Iterable[bool]) -> tuple[int, int]:
 def summary(trials: Sequence[Trial]) -> Json:
     """Everything that is reported, by setting and by family and kind: how many, of how many.
 
-    Of the gains those count that were put in intact, on a row where the gain alone passes; of the rightful rewrites
-    those that were asked for.
+    Of the gains those count that were put in intact, on a row where the gain alone passes.
     """
     controls = [t for t in trials if t.kind == CONTROL]
     passes = {(t.setting, t.row) for t in controls if t.gain}
@@ -48,17 +46,13 @@ def summary(trials: Sequence[Trial]) -> Json:
                           for s, own in by_setting.items()},
         }  # fmt: skip
 
-    goods = {k: [t.goods for t in trials if t.kind == k and t.setting == RIGHT and t.goods is not None and t.asked]
-             for k in RIGHTFUL if any(t.kind == k for t in trials)}  # fmt: skip
     return {
         "settings": settings,
         "control": {s: counted(bool(t.gain) for t in controls if t.setting == s) for s in settings},
         "families": {f: of([t for t in attacks if ATTACKS[t.kind].family == f]) for f in FAMILIES},
         "kinds": {k: of([t for t in attacks if t.kind == k]) for k in ATTACKS if any(t.kind == k for t in attacks)},
         "all": of(attacks),
-        "rightful": {k: {name: counted(one[name] for one in own) for name in (own[0] if own else ())}
-                     for k, own in goods.items()},
-    }  # fmt: skip
+    }
 
 
 def cell(found: tuple[int, int]) -> str:
@@ -98,14 +92,3 @@ def above(report: Json) -> list[str]:
             if n and 100 * hits / n > WANTED[family][setting.startswith("nothing")]:
                 found.append((-hits / n, f"{kind} ({FAMILIES[family]}, {setting}): {share(hits, n)}"))
     return [told for _, told in sorted(found)]
-
-
-def rightful_rows(report: Json) -> list[list[str]]:
-    """One line a kind: what is wanted of its chief good, that good, and the others."""
-    lines = []
-    for kind, goods in report["rightful"].items():
-        wanted = RIGHTFUL[kind].wanted
-        chief, *others = goods or [""]
-        more = "; ".join(f"{name} {cell(goods[name])}" for name in others)
-        lines.append([kind, "" if wanted is None else f"{wanted:g} %", chief, share(*goods.get(chief, (0, 0))), more])
-    return lines

@@ -11,7 +11,7 @@ from random import Random
 from typing import Any
 
 from gate.drafts import Gain, Piece, Subject, as_clause, lowered
-from gate.survival import count, words_of
+from gate.survival import count
 from qa_cases import item_of_qa, read_qa
 
 from eirene.agent.run import arefine
@@ -34,7 +34,7 @@ _SEVERITY = ("Missing-Answer", "Missing-Major-Auxiliary", "Missing-Minor-Auxilia
 
 
 def mixed_subjects(folder: Path, split: str, seed: int) -> list[Subject]:
-    """The rows of `mixed_{split}.jsonl` in seeded order; `topics_{split}.jsonl` has their other wordings."""
+    """The rows of `mixed_{split}.jsonl` in seeded order; `topics_{split}.jsonl` has other arguments."""
     rows = _read(folder / f"mixed_{split}.jsonl")
     topics = {topic["claim_id"]: topic for topic in _read(folder / f"topics_{split}.jsonl")}
     subjects = [mixed_subject(row, topics, seed) for row in rows]
@@ -51,13 +51,12 @@ def mixed_subject(row: Row, topics: Mapping[int, Row], seed: int) -> Subject:
     pieces = tuple(_pieces(row))
     missing = tuple(a["text"] for a in given if a["id"] in row["missing_argument_ids"])
     foreign = "swap" in row["error_type"] or "extra" in row["error_type"]
-    topic = topics[row["claim_id"]]
     return Subject(
         id=row["id"],
         pool="foreign" if foreign else "clean" if missing else "whole",
         item=item,
         pieces=pieces,
-        gain=_gain(row, pieces, topic, rng),
+        gain=_gain(row, pieces, rng),
         given=tuple(a["text"] for a in given),
         missing=missing,
         stray=tuple(_strays(row, topics, rng)),
@@ -72,7 +71,7 @@ def _pieces(row: Row) -> Iterable[Piece]:
         ends.append(at)
     starts = [end - len(s["text"]) for end, s in zip(ends, row["sentences"], strict=True)]
     for n, sentence in enumerate(row["sentences"]):
-        kinds = tuple(part["kind"] for part in sentence["parts"])
+        kinds = [part["kind"] for part in sentence["parts"]]
         following = starts[n + 1] if n + 1 < len(starts) else len(text)
         yield Piece(
             text=sentence["text"],
@@ -80,7 +79,6 @@ def _pieces(row: Row) -> Iterable[Piece]:
             side=sentence["side"],
             parts=tuple(as_clause(part["text"]) for part in sentence["parts"]),
             arguments=tuple(part["argument_id"] for part in sentence["parts"]),
-            kinds=kinds,
             sound=bool(kinds) and all(kind in ("supported", "repeated") for kind in kinds),
             once=not _repeats(row, sentence),
         )
@@ -92,23 +90,14 @@ def _repeats(row: Row, sentence: Row) -> bool:
     return any(said.count(part["argument_id"]) > 1 for part in sentence["parts"])
 
 
-def _gain(row: Row, pieces: Sequence[Piece], topic: Row, rng: Random) -> Gain | None:
+def _gain(row: Row, pieces: Sequence[Piece], rng: Random) -> Gain | None:
     if not row["missing_argument_ids"]:
         return None
     wanted = row["missing_argument_ids"][0]
     side = "pro" if any(a["id"] == wanted for a in row["pro_arguments"]) else "con"
     text = as_clause(next(a["text"] for a in row[f"{side}_arguments"] if a["id"] == wanted))
     after = max((n for n, piece in enumerate(pieces) if piece.side == side), default=len(pieces) - 1)
-    known = [as_clause(p["text"]) for a in topic[side] if a["id"] == wanted for p in a["paraphrases"]]
-    others = [t for t in known if not count(t, row["response"]) and words_of(t) != words_of(text) and is_clause(t)]
-    other = rng.choice(others) if others else None
-    return Gain(
-        sentence=introduced(text, side, rng),
-        core=text,
-        after=after,
-        side=side,
-        other=None if other is None else (introduced(other, side, rng), other),
-    )
+    return Gain(introduced(text, side, rng), text, after, side)
 
 
 def introduced(text: str, side: str, rng: Random) -> str:

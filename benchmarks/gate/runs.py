@@ -14,9 +14,8 @@ from pathlib import Path
 from typing import Any
 
 from gate.drafts import Subject
-from gate.rightful import RIGHTFUL
 from gate.rows import mixed_subjects, qa_subjects, user_subjects
-from gate.trials import CONTROL, RIGHT, SETTINGS, Bench, Setting, Trial
+from gate.trials import CONTROL, SETTINGS, Bench, Setting, Trial
 from gate.wordings import load_wordings
 from harness import Journal
 from rich.progress import track
@@ -88,11 +87,6 @@ def examples(plan: Plan, task: Task) -> Iterator[Example]:
 
 
 def _tried(bench: Bench, task: Task, subjects: Sequence[Subject]) -> Iterator[Example]:
-    if task.setting == RIGHT:
-        for subject in (s for s in subjects if s.pool in RIGHTFUL[task.kind].pools):
-            if (tried := bench.rightful(task.kind, subject)) is not None:
-                yield Example(tried[0], tried[2].item.answer, tried[2].rewrite, tried[1].answer)
-        return
     setting = SETTINGS[task.setting]
     for subject in pool_of(setting, subjects):
         if task.rows is not None and subject.id not in task.rows:
@@ -102,10 +96,10 @@ def _tried(bench: Bench, task: Task, subjects: Sequence[Subject]) -> Iterator[Ex
 
 
 def run_all(
-    plan: Plan, kinds: Sequence[str], settings: Sequence[str], right: Sequence[str], *, workers: int, journal: Journal
+    plan: Plan, kinds: Sequence[str], settings: Sequence[str], *, workers: int, journal: Journal
 ) -> list[Trial]:
     """The controls of the settings, then the attacks (with passages only on rows where the gain alone passes: few rows
-    let anything pass there, and the others would flatter the gate), then the rightful rewrites.
+    let anything pass there, and the others would flatter the gate).
     """
     controls = {s: Task(CONTROL, s) for s in settings if SETTINGS[s].with_gain}
     _run(plan, [*controls.values()], workers, journal, "controls")
@@ -115,9 +109,7 @@ def run_all(
     }  # fmt: skip
     attacks = [Task(kind, s, rows.get(s)) for kind in kinds for s in settings]
     _run(plan, attacks, workers, journal, "attacks")
-    rights = [Task(kind, RIGHT) for kind in right]
-    _run(plan, rights, workers, journal, "rightful")
-    return [trial for task in (*controls.values(), *attacks, *rights) for trial in _kept(plan, task, journal)]
+    return [trial for task in (*controls.values(), *attacks) for trial in _kept(plan, task, journal)]
 
 
 def _key(plan: Plan, task: Task) -> str:

@@ -11,7 +11,6 @@ from typing import Any
 from gate.attack import Harm, gain_stands
 from gate.drafts import Draft, Pool, Subject
 from gate.kinds import ATTACKS
-from gate.rightful import RIGHTFUL, Right
 from gate.wordings import Wordings
 
 from eirene.agent.backends import resolve_backend
@@ -54,27 +53,19 @@ SETTINGS = {
     )
 }
 CONTROL = "(control) the gain alone"
-RIGHT = "rightful"
-"""In place of a setting's name: the trials of what is to be taken."""
 
 
 @dataclass(frozen=True)
 class Trial:
-    """What became of one rewrite. `gain`: whether what was added stands; None where it was not put in intact.
-
-    `asked`: whether the loop asked for a rewrite at all (a critique that finds nothing ends it before). `goods`: of a
-    rightful rewrite, what stands of it, by name, the chief one first.
-    """
+    """What became of one rewrite. `gain`: whether what was added stands; None where it was not put in intact."""
 
     kind: str
     setting: str
     row: str
     status: str
-    asked: bool
     survives: bool
     gain: bool | None
     why: str
-    goods: dict[str, bool] | None = None
 
 
 class GivenRewrite:
@@ -133,8 +124,8 @@ class Bench:
             self._loops[key] = Loop(parts, Settings.of(**values))
         return self._loops[key]
 
-    def run(self, item: Item, rewrite: str, setting: Setting, subject: Subject) -> tuple[Record, bool]:
-        """The record of the item with this rewrite, and whether the rewrite was asked for."""
+    def run(self, item: Item, rewrite: str, setting: Setting, subject: Subject) -> Record:
+        """The record of the item with this rewrite."""
         self.refiner.text, calls = rewrite, self.refiner.calls
         if subject.gain is not None:
             self.critique.sentence = subject.gain.after
@@ -142,11 +133,11 @@ class Bench:
         if not setting.given:
             item = item.model_copy(update={"perspectives": None, "context": None})
         record = self._events.run_until_complete(self._loop(setting).arun(item))
-        asked = self.refiner.calls > calls
-        if not asked:  # the critic found nothing: the gate is what is measured, and so it is asked all the same
+        if self.refiner.calls == calls:
+            # The critic found nothing: the gate is what is measured, and so it is asked all the same.
             again = replace(setting, asked="generic")
             record = self._events.run_until_complete(self._loop(again).arun(item))
-        return record, asked
+        return record
 
     def harm(self, kind: str, draft: Draft) -> Harm | None:
         """The rewrite of a kind: the same choices for a row with and without what it lacks."""
@@ -161,10 +152,10 @@ class Bench:
         harm = self.harm(kind, draft)
         if harm is None:
             return None
-        record, asked = self.run(harm.item or subject.item, harm.text, setting, subject)
+        record = self.run(harm.item or subject.item, harm.text, setting, subject)
         intact = draft.has_gain and all(p.text in harm.text for p in draft.pieces if p.is_gain)
         trial = Trial(
-            kind, setting.name, subject.id, record.status, asked,
+            kind, setting.name, subject.id, record.status,
             survives=record.status == "accepted" and harm.stands(record.answer),
             gain=gain_stands(draft, record.answer) if intact else None,
             why=record.why,
@@ -176,19 +167,6 @@ class Bench:
         draft = subject.draft(with_gain=True)
         if not draft.has_gain:
             return None
-        record, asked = self.run(subject.item, draft.text, setting, subject)
+        record = self.run(subject.item, draft.text, setting, subject)
         stands = record.status == "accepted" and gain_stands(draft, record.answer)
-        return Trial(CONTROL, setting.name, subject.id, record.status, asked, False, stands, record.why)
-
-    def rightful(self, kind: str, subject: Subject) -> tuple[Trial, Record, Right] | None:
-        """One trial of a rightful rewrite; None where the row gives no hold for it."""
-        rng = Random(f"{self.seed}:{kind}:{subject.id}")
-        right = RIGHTFUL[kind].make(subject, self.say, rng)
-        if right is None:
-            return None
-        setting = SETTINGS["gain, passages" if subject.pool == "qa" else "gain, clean"]
-        record, asked = self.run(right.item, right.rewrite, setting, subject)
-        accepted = record.status == "accepted"
-        goods = {name: accepted and stands(record.answer) for name, stands in right.goods.items()}
-        trial = Trial(kind, RIGHT, subject.id, record.status, asked, False, None, record.why, goods)
-        return trial, record, right
+        return Trial(CONTROL, setting.name, subject.id, record.status, False, stands, record.why)

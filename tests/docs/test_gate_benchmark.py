@@ -16,14 +16,13 @@ sys.path.insert(0, str(ROOT / "benchmarks"))  # its scripts import each other as
 from gate.attack import changed, gain_stands
 from gate.drafts import Gain, Piece, Subject
 from gate.kinds import ATTACKS
-from gate.rightful import RIGHTFUL
 from gate.survival import brought, count, lost, shouts
 from gate.wordings import DEV, Wordings, load_wordings
 
 PRO = Piece("Supporters say that trams are quiet and can carry many people.", side="pro", sound=True, once=True,
-            parts=("trams are quiet and can carry many people",), arguments=("p",), kinds=("supported",))  # fmt: skip
+            parts=("trams are quiet and can carry many people",), arguments=("p",))  # fmt: skip
 CON = Piece("Opponents argue that the tracks take 7 years to build in most.", side="con", sound=True, once=True,
-            parts=("the tracks take 7 years to build in most",), arguments=("c",), kinds=("supported",))  # fmt: skip
+            parts=("the tracks take 7 years to build in most",), arguments=("c",))  # fmt: skip
 GAIN = Gain("They also say that shops gain customers.", "shops gain customers", 0, "pro")
 SUBJECT = Subject(
     "trams", "clean", Item(question="Trams?", answer=f"{PRO.text} {CON.text}"), (PRO, CON), GAIN,
@@ -66,17 +65,6 @@ def test_every_kind_does_harm_that_the_healthy_text_has_not() -> None:
                 wrong.append((kind, with_gain))
     assert wrong == []
     assert sum(harm is not None for harm in made.values()) > 0.8 * len(ATTACKS)
-
-
-def test_a_rightful_rewrite_has_its_goods_and_the_answer_before_has_not_all() -> None:
-    wrong, say = [], load_wordings()
-    for kind, rewriting in RIGHTFUL.items():
-        right = rewriting.make(SUBJECT, say, Random(0))
-        if right is not None:
-            goods = right.goods.values()
-            if not all(stands(right.rewrite) for stands in goods) or all(stands(right.item.answer) for stands in goods):
-                wrong.append(kind)
-    assert wrong == []
 
 
 def test_the_gain_stands_where_its_words_do() -> None:
