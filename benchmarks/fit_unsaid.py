@@ -4,9 +4,8 @@
 
 SHARED_DATA holds `qa_feedback`. The logistic regression is fitted on the parts `train` and `fit` of `recipes.verifier`.
 Printed are its AUC there (ten folds by question) and on the part `report`: of all sentences of the passages, of those
-that `alignment` takes to bear on the question, and for each question by itself; a regression on pairs of a question's
-sentences beside it; and for thresholds how many of the sentences named were missed. Intervals: 95 %, bootstrap over
-questions.
+that `alignment` takes to bear on the question, and for each question by itself; and for thresholds how many of the
+sentences named were missed. Intervals: 95 %, bootstrap over questions.
 """
 
 from __future__ import annotations
@@ -20,7 +19,6 @@ from harness import Row, area, arguments, logistic, show, shown
 from loop_truth import words
 from numpy.typing import NDArray
 from qa_cases import item_of_qa, missing_sentences, read_qa
-from sklearn.linear_model import LogisticRegression
 from sklearn.metrics import roc_auc_score
 
 from eirene.alignment.align import Logistic
@@ -66,17 +64,6 @@ def sentences_of(rows: list[Row]) -> Sentences:
     return Sentences(np.concatenate(measures), np.array(missed), np.array(bears), np.array(question))
 
 
-def pairs(data: Sentences) -> Floats:
-    """The scores of a regression on the differences between a missed sentence and the others of its question."""
-    x, gaps = data.measures / data.measures.std(axis=0), []
-    for n in np.unique(data.question[data.missed]):
-        own, is_missed = x[data.question == n], data.missed[data.question == n]
-        gaps.append((own[is_missed][:, None] - own[~is_missed][None]).reshape(-1, x.shape[1]))
-    both = np.concatenate([*gaps, *(-gap for gap in gaps)])
-    fit = LogisticRegression(C=0.1, fit_intercept=False).fit(both, np.repeat([1, 0], len(both) // 2))
-    return np.asarray(fit.coef_[0] / data.measures.std(axis=0), np.float64)
-
-
 def fitted(data: Sentences) -> tuple[Logistic, dict[str, object]]:
     """The function, and as the file holds it."""
     found = logistic(list(zip(data.measures, data.missed, strict=True)), MEASURES, strength=STRENGTH)
@@ -115,17 +102,15 @@ def main() -> None:
     known = sentences_of([row for row in rows if str(row["id"]) not in report])
     apart = sentences_of([row for row in rows if str(row["id"]) in report])
     folds = np.random.default_rng(0).integers(FOLDS, size=known.question.max() + 1)[known.question]
-    p, by_pairs = np.zeros(len(folds)), np.zeros(len(folds))
+    p = np.zeros(len(folds))
     for k in range(FOLDS):
-        rest, fold = known.of(folds != k), folds == k
-        p[fold] = fitted(rest)[0](known.measures[fold])
-        by_pairs[fold] = known.measures[fold] @ pairs(rest)
+        fold = folds == k
+        p[fold] = fitted(known.of(~fold))[0](known.measures[fold])
     fit, content = fitted(known)
     args.out.write_text(json.dumps(content, indent=2) + "\n", encoding="utf-8")
     of_report = fit(apart.measures)
     show("AUC: a passage sentence that people missed", ("", "all", "of", "bearing", "of", "by question"), [
-        row_of("folds", known, p), row_of("folds, pairs", known, by_pairs),
-        row_of("report", apart, of_report), row_of("report, pairs", apart, apart.measures @ pairs(known)),
+        row_of("folds", known, p), row_of("report", apart, of_report),
     ])  # fmt: skip
     for name, data, chances in (("folds", known, p), ("report", apart, of_report)):
         title = f"named, {name}: {data.question.max() + 1} answers, {data.missed.sum()} missed"

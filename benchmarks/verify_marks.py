@@ -5,9 +5,6 @@
 SHARED_DATA holds `ragtruth_subset` and `qa_feedback`, of which the part is read that `recipes.verifier` leaves aside.
 For each verdict: its sentences, and the shares of them that people marked at all, and as contradicted; of `unsupported`
 and `contradicted` together the precision and recall against any mark, with 95 % intervals by draws of whole sources.
-
-From `npov_perspectrum` come constructed answers to given arguments (`mixed_dev.jsonl`). There the shares are of those
-sentences that hold an argument that was not given, and of those that claim nothing: openings, links, fillers.
 """
 
 from __future__ import annotations
@@ -17,7 +14,6 @@ from typing import get_args
 
 import numpy as np
 from harness import arguments, percent, shown, write_json
-from npov_cases import Labelled, read_cases
 from numpy.typing import NDArray
 
 import eirene
@@ -38,18 +34,6 @@ def rows_of(cases: Sequence[Annotated], verifier: Verifier) -> list[Row]:
         found = eirene.verify(case.item.answer, case.item.context or [], verifier=verifier)
         sentences = {sentence.n: sentence for sentence in case.sentences}
         rows += [(case.cluster, c.verdict, label_of(case, sentences[c.n]), c.risk) for c in found.claims]
-    return rows
-
-
-def argument_rows(cases: Sequence[Labelled], verifier: Verifier) -> list[Row]:
-    """A row for every sentence of the constructed answers: `foreign`, `given`, or `nothing` where none is claimed."""
-    rows: list[Row] = []
-    for case in cases:
-        for c in eirene.verify(case.case.answer, case.case.given.arguments, verifier=verifier).claims:
-            parts_there = case.parts_at(c.start, c.end) or ()
-            foreign = any(part.unsupported for part in parts_there)
-            label = "foreign" if foreign else "given" if parts_there else "nothing"
-            rows.append((str(case.claim), c.verdict, label, c.risk))
     return rows
 
 
@@ -78,18 +62,6 @@ def report(name: str, rows: Sequence[Row]) -> None:
         print(f"risk {low:g} to {high:g}: {own.sum()} sentences, marked {ratio(rows, marked, own)} %")
 
 
-def report_arguments(rows: Sequence[Row]) -> None:
-    """The table of the constructed answers."""
-    verdict, label = (np.array([row[k] for row in rows]) for k in (1, 2))
-    foreign, empty = (label == "foreign").sum(), (label == "nothing").sum()
-    print(f"\nArguments: {len(rows):,} sentences, {foreign} with what was not given, {empty} claim nothing")
-    print("| verdict | sentences | not given, % | claim nothing, % |\n| --- | --- | --- | --- |")
-    for word in get_args(ClaimWord):
-        own = verdict == word
-        shares = (ratio(rows, label == name, own) for name in ("foreign", "nothing"))
-        print(f"| {word} | {own.sum():,} | {' | '.join(shares) if own.any() else '- | -'} |")
-
-
 def main() -> None:
     """Reads the sets and prints a table of each."""
     parser = arguments(__doc__)
@@ -100,9 +72,6 @@ def main() -> None:
     found = {name: rows_of(parts(args.data, name)[args.part][: args.limit], verifier) for name in ANSWERS}
     for name, rows in found.items():
         report(name, rows)
-    constructed = read_cases(args.data / "npov_perspectrum/mixed_dev.jsonl")
-    found["arguments"] = argument_rows(constructed[: args.limit], verifier)
-    report_arguments(found["arguments"])
     write_json(args.json, found)
 
 
