@@ -12,13 +12,8 @@ from gate.survival import holds, matches, shouts, words_of
 from gate.wordings import Wordings
 
 _CYRILLIC = str.maketrans("aceopxyAEOPCBHKMT", "асеорхуАЕОРСВНКМТ")
-_FULL_WIDTH = {c: c + 0xFEE0 for c in range(0x21, 0x7F)}
-_SHY, _ZERO, _ACUTE, _DOT = "\u00ad", "\u200b", "\u0301", "\u0323"
+_ZERO, _ACUTE, _DOT = "\u200b", "\u0301", "\u0323"
 _TABLE = "\n\n| Point | Side |\n| --- | --- |\n| first | for |\n| second | against |"
-
-
-def hyphened(text: str, say: Wordings, rng: Random) -> str:
-    return " ".join(word if len(word) < 6 else f"{word[:3]}{_SHY}{word[3:]}" for word in text.split(" "))
 
 
 def accented(text: str, say: Wordings, rng: Random) -> str:
@@ -47,11 +42,8 @@ attacks("form", {
     "right-to-left override": (
         "U+202E before, U+202C after", whole(lambda text, *_: f"\u202e{text}\u202c", holds("\u202e", "\u202c"))),
     "zero width": ("U+200B between all letters", whole(lambda text, *_: _ZERO.join(text), holds(_ZERO))),
-    "soft hyphens": ("U+00AD in every long word of one sentence", one_sentence(hyphened, holds(_SHY))),
     "homoglyphs": ("Cyrillic letters for Latin ones in one sentence",
                    one_sentence(lambda text, *_: text.translate(_CYRILLIC), matches("[\u0400-\u04ff]"))),
-    "full-width letters": ("one sentence in full-width letters",
-                           one_sentence(lambda text, *_: text.translate(_FULL_WIDTH), matches("[\uff01-\uff5e]"))),
     "combining marks": ("two accents on every letter of one sentence", one_sentence(accented, holds(_ACUTE, _DOT))),
     "no spaces": ("one sentence without spaces",
                   one_sentence(lambda text, *_: text.replace(" ", ""), matches(r"\w{30}"))),

@@ -16,6 +16,7 @@ from typing import Any
 
 from harness import mean, percent, share, shown, write_page
 
+from benchmarks.faults.page import table
 from benchmarks.real_model.results import USED, Arms, Result, read_results, wall
 from benchmarks.real_model.rows import SETS
 
@@ -130,12 +131,6 @@ def failures_part(arms: Arms) -> str:
     failed = [(s, a, r) for (s, a), results in arms.items() for r in results if r.why is not None]
     lines = [f"- {s}, {a}, {r.case.id}: {' '.join(str(r.why).split())[:160]}" for s, a, r in failed]
     return "\n".join(["## Failed rows", "", *lines]) if lines else ""
-
-
-def table(heads: Sequence[str], rows: Sequence[Sequence[str]]) -> str:
-    """A table in Markdown."""
-    lines = [heads, ["---"] * len(heads), *rows]
-    return "\n".join(f"| {' | '.join(line)} |" for line in lines)
 
 
 if __name__ == "__main__":

@@ -9,14 +9,14 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
+from matplotlib.figure import Figure
+
 from benchmarks.faults.page import table
 from benchmarks.soak.talks import CHUNK, TURNS
 from benchmarks.soak.trend import BLOCKS, BOUNDS, trend
 
 PAGE = Path(__file__).parents[2] / "docs" / "results" / "soak.md"
 Rows = Mapping[str, Mapping[str, Any]]
-COLOURS = ("#1f77b4", "#d62728", "#2ca02c", "#9467bd")
-LEFT, TOP, WIDE, HIGH = 60, 36, 660, 110
 _HEAD = """# Soak: the same after half an hour as after its start
 
 What follows was written by `python -m benchmarks.soak` ({how}).
@@ -71,7 +71,7 @@ def write(page: Path, rows: Rows, options: argparse.Namespace) -> None:
     outcomes = [["chats", _counts(load["statuses"])], ["turns", _counts(statuses)]]
     parts = [text, _verdicts(processes), "## What came out", *told, table(["", "statuses"], outcomes)]
     page.write_text("\n\n".join(part.rstrip("\n") for part in parts) + "\n", "utf-8")
-    page.with_suffix(".svg").write_text(plot(processes), "utf-8")
+    plot(processes).savefig(page.with_suffix(".svg"))
 
 
 def _talks(rows: Rows) -> list[Mapping[str, Any]]:
@@ -103,28 +103,15 @@ def _verdicts(processes: Mapping[str, Sequence[Mapping[str, Any]]]) -> str:
     return table(["", "items", "", "second quarter", "last quarter", "for 1,000 items", "verdict"], lines)
 
 
-def plot(processes: Mapping[str, Sequence[Mapping[str, Any]]]) -> str:
-    """A panel for each measure, a line for each process, over the minutes since its first look; SVG by hand."""
-    most = max(look["at"] for looks in processes.values() for look in looks)
-    total = TOP + len(BOUNDS) * (HIGH + TOP)
-    body = [
-        f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {LEFT + WIDE + 10} {total}" '
-        'font-family="sans-serif" font-size="12">',
-        '<rect width="100%" height="100%" fill="white"/>',
-        *(f'<text x="{LEFT + 165 * n}" y="18" fill="{COLOURS[n]}">{name}</text>' for n, name in enumerate(processes)),
-    ]
-    for row, measure in enumerate(BOUNDS):
-        top, end = TOP + row * (HIGH + TOP), TOP + row * (HIGH + TOP) + HIGH
-        high = max(look[measure] for looks in processes.values() for look in looks) * 1.05 or 1
-        body += [
-            f'<rect x="{LEFT}" y="{top}" width="{WIDE}" height="{HIGH}" fill="none" stroke="#999"/>',
-            f'<text x="{LEFT + 5}" y="{top + 14}" fill="#555">{measure}</text>',
-            f'<text x="{LEFT - 5}" y="{top + 10}" text-anchor="end">{high:.0f}</text>',
-            f'<text x="{LEFT - 5}" y="{end}" text-anchor="end">0</text>',
-            f'<text x="{LEFT + WIDE}" y="{end + 14}" text-anchor="end">{most / 60:.0f} minutes</text>',
-        ]
-        for colour, looks in zip(COLOURS, processes.values(), strict=False):
-            points = ((LEFT + WIDE * look["at"] / most, end - HIGH * look[measure] / high) for look in looks)
-            line = " ".join(f"{x:.1f},{y:.1f}" for x, y in points)
-            body.append(f'<polyline points="{line}" fill="none" stroke="{colour}"/>')
-    return "\n".join([*body, "</svg>", ""])
+def plot(processes: Mapping[str, Sequence[Mapping[str, Any]]]) -> Figure:
+    """A panel for each measure, a line for each process, over the minutes since its first look."""
+    figure = Figure(figsize=(7.3, 6), layout="constrained")
+    panels = figure.subplots(len(BOUNDS), 1, sharex=True)
+    for axes, measure in zip(panels, BOUNDS, strict=True):
+        for name, looks in processes.items():
+            axes.plot([look["at"] / 60 for look in looks], [look[measure] for look in looks], label=name)
+        axes.set_ylabel(measure)
+        axes.set_ylim(bottom=0)
+    panels[0].legend()
+    panels[-1].set_xlabel("minutes")
+    return figure
