@@ -225,7 +225,7 @@ def _places(one: list[str], other: list[str], whole: Set[str], *, is_one: bool) 
     share is not claimed. One of two clauses of one sentence (`is_one`) may leave out what the other has.
     """
     one, other = one[::-1], other[::-1]  # what both have may stand before
-    shared, found = frozenset(one) & frozenset(other), []
+    shared, found = frozenset(one) & frozenset(other), list[tuple[Set[str], Set[str]]]()
     old_keys, new_keys = (["in" if is_one and word in _OPENS else word for word in words] for words in (one, other))
     for tag, a, b, c, d in SequenceMatcher(None, old_keys, new_keys, autojunk=False).get_opcodes():
         stretch = (min if is_one and (b, d) == (len(one), len(other)) else max)(b - a, d - c)
