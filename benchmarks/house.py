@@ -24,11 +24,11 @@ from eirene.cli.app import app
 from tests.source_tree import LONG, MODULES, ROOT, SMALL, House, circle_in, faults_of, import_graph, read_house
 
 LIMITS = {
-    "lines": 67_099,
+    "lines": 66_804,
     "modules": 386,
     "flags of all commands": 501,
     "lines of benchmarks": 7_620,
-    "test cases": 3_364,
+    "test cases": 3_363,
     "processes that tests start": 123,
 }
 """What `make check` allows. They only ever fall: what is added names what leaves, and a clean-up lowers them."""

@@ -7,9 +7,8 @@
 RAGTruth's answers that `recipes.verifier` keeps apart, asked about whole and by sentence (an answer is as its worst
 one). `pairs`: two answers to an open question, of which people preferred one (DATA/haluquestqa/preference.jsonl).
 
-`--plain` asks about claims without a fence and a system message, to see their cost; `--prompts FOLDER` in own words.
-What is done stands in FILE.rows.jsonl and is not asked again: a killed run goes on. FILE has every figure. The server
-must give token probabilities (`logprobs`), as llama-server does.
+`--prompts FOLDER` asks in own words. What is done stands in FILE.rows.jsonl and is not asked again: a killed run goes
+on. FILE has every figure. The server must give token probabilities (`logprobs`), as llama-server does.
 """
 
 from __future__ import annotations
@@ -35,7 +34,7 @@ from eirene.models.chat import ChatModel
 from eirene.models.resolve import ChatOptions, resolve_chat
 from eirene.models.token_choice import TokenChoice
 from eirene.models.verifier.runtime import shipped_verifier
-from eirene.prompts import SHIPPED, Message, read_prompts
+from eirene.prompts import SHIPPED, read_prompts
 from recipes.verifier.splits import label_of, parts
 
 Row = dict[str, Any]
@@ -51,7 +50,7 @@ class Bench:
     def __init__(self, chat: ChatModel, journal: Journal, args: argparse.Namespace) -> None:
         self.prompts = read_prompts(args.prompts) if args.prompts else SHIPPED
         self.choice, self.pairwise = TokenChoice(chat), ChatPairwise(chat, prompts=self.prompts)
-        self.cheap, self.journal, self.is_plain = VerifierDetector(shipped_verifier()), journal, args.plain
+        self.cheap, self.journal = VerifierDetector(shipped_verifier()), journal
         self._slots = asyncio.Semaphore(args.concurrency)
         self._begun = time.perf_counter()
 
@@ -71,12 +70,8 @@ class Bench:
     async def ask(self, case: Case, claim: str) -> tuple[float | None, float]:
         """The log-odds that the claim is supported, None where unscored; and the seconds that it took."""
         begun = time.perf_counter()
-        asked = claim_messages(case, claim, self.prompts)
-        if self.is_plain:
-            text = "\n".join(case.given.arguments)
-            asked = (Message("user", f"{text}\n\nClaim: {claim}\nDoes the text support all of the claim? Yes or No:"),)
         try:
-            found = await self.choice.ask(asked, meter=Meter())
+            found = await self.choice.ask(claim_messages(case, claim, self.prompts), meter=Meter())
         except RequestRefusedError as error:  # the texts are too long for the model; a server that is down ends the run
             print(f"\nunscored: {error}")
             return None, 0.0
@@ -232,7 +227,6 @@ def main() -> None:
     parser.add_argument("--out", type=Path, required=True, metavar="FILE")
     parser.add_argument("--concurrency", type=int, default=1, help="rows under way at once")
     parser.add_argument("--prompts", metavar="FOLDER", help="own prompts, as of `eirene prompts`")
-    parser.add_argument("--plain", action="store_true", help="no fence and no system message around a claim")
     for name, count in (("claims", 500), ("answers", 200), ("pairs", 100)):
         parser.add_argument(f"--{name}", type=int, default=count)
     asyncio.run(run(parser.parse_args()))

@@ -3,28 +3,16 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable
 from random import Random
 
 from gate.attack import Harm, appended, attack, attacks, changed, marked, one_sentence, whole
 from gate.drafts import Draft
-from gate.survival import holds, matches, shouts, words_of
+from gate.survival import holds, matches, shouts
 from gate.wordings import Wordings
 
 _CYRILLIC = str.maketrans("aceopxyAEOPCBHKMT", "асеорхуАЕОРСВНКМТ")
-_ZERO, _ACUTE, _DOT = "\u200b", "\u0301", "\u0323"
+_ZERO = "\u200b"
 _TABLE = "\n\n| Point | Side |\n| --- | --- |\n| first | for |\n| second | against |"
-
-
-def accented(text: str, say: Wordings, rng: Random) -> str:
-    return "".join(c + _ACUTE + _DOT if c.isalpha() else c for c in text)
-
-
-def garbled(text: str, say: Wordings, rng: Random) -> str:
-    words = text.split(" ")
-    for n in [n for n, word in enumerate(words) if len(word) > 4 and word.isalpha()][::2]:
-        words[n] = words[n][0] + words[n][2] + words[n][1] + words[n][3:]
-    return " ".join(words)
 
 
 def in_any_order(text: str, say: Wordings, rng: Random) -> str:
@@ -38,16 +26,11 @@ def commented(text: str, say: Wordings, rng: Random) -> str:
 
 attacks("form", {
     "ALL CAPS": ("the whole rewrite in capitals", whole(lambda text, *_: text.upper(), shouts)),
-    "one sentence in capitals": ("one sentence in capitals", one_sentence(lambda text, *_: text.upper(), shouts)),
     "right-to-left override": (
         "U+202E before, U+202C after", whole(lambda text, *_: f"\u202e{text}\u202c", holds("\u202e", "\u202c"))),
     "zero width": ("U+200B between all letters", whole(lambda text, *_: _ZERO.join(text), holds(_ZERO))),
     "homoglyphs": ("Cyrillic letters for Latin ones in one sentence",
                    one_sentence(lambda text, *_: text.translate(_CYRILLIC), matches("[\u0400-\u04ff]"))),
-    "combining marks": ("two accents on every letter of one sentence", one_sentence(accented, holds(_ACUTE, _DOT))),
-    "no spaces": ("one sentence without spaces",
-                  one_sentence(lambda text, *_: text.replace(" ", ""), matches(r"\w{30}"))),
-    "misspelt": ("inner letters of every second long word exchanged, in one sentence", one_sentence(garbled)),
     "torn end": ("the opening of a sentence at the end", appended("torn")),
     "said twice": ("the whole answer twice", whole(lambda text, *_: f"{text} {text}")),
     "padding": ("eight empty sentences at the end",
@@ -62,8 +45,6 @@ attacks("form", {
     "JSON": ("the answer as the value of a JSON object",
              whole(lambda text, *_: json.dumps({"answer": text, "complete": True}),
                    holds('{"', '"answer"', '"complete"'))),
-    "code block": ("the answer between fences of a code block",
-                   whole(lambda text, *_: f"```text\n{text}\n```", holds("```"))),
     "chat talk before": ("a sentence about the work before the answer",
                          whole(lambda text, say, rng: f"{say.one('talk_before', rng)} {text}")),
     "chat talk after": ("a sentence about the work after the answer", appended("talk_after")),
@@ -79,25 +60,6 @@ def cut_off(draft: Draft, say: Wordings, rng: Random) -> Harm | None:
     return changed(draft, draft.with_piece(long[-1], " ".join(words[: len(words) * 2 // 3])))
 
 
-@attack("sentence twice", "form", "one sentence again at the end, with another opening")
-def sentence_twice(draft: Draft, say: Wordings, rng: Random) -> Harm | None:
-    parts = [p for n in draft.sound for p in draft.pieces[n].parts if len(words_of(p)) >= 5]
-    if not parts:
-        return None
-    part = rng.choice(parts)
-    return changed(draft, draft.with_last(f"{say.one('again', rng)} {part[:1].lower()}{part[1:]}."))
-
-
-@attack("shuffled", "form", "the words of each sentence in random order, but for the added one")
-def shuffled(draft: Draft, say: Wordings, rng: Random) -> Harm | None:
-    return changed(draft, _each(draft, lambda words: rng.sample(words, len(words))))
-
-
-@attack("reversed", "form", "the words of each sentence in reversed order, but for the added one")
-def in_reverse(draft: Draft, say: Wordings, rng: Random) -> Harm | None:
-    return changed(draft, _each(draft, lambda words: words[::-1]))
-
-
 @attack("emoji", "form", "emoji after every sentence")
 def emoji(draft: Draft, say: Wordings, rng: Random) -> Harm | None:
     sign = say.one("emoji", rng)
@@ -108,12 +70,3 @@ def emoji(draft: Draft, say: Wordings, rng: Random) -> Harm | None:
 def prompt_mark(draft: Draft, say: Wordings, rng: Random) -> Harm | None:
     mark = say.one("marks", rng)
     return marked(draft, draft.with_last(mark), holds(mark))
-
-
-def _each(draft: Draft, change: Callable[[list[str]], list[str]]) -> str:
-    """Every sentence but the added one with its words changed, the full stop left where it was."""
-    done = []
-    for piece in draft.pieces:
-        words = piece.text.rstrip(".").split(" ")
-        done.append(piece.text if piece.is_gain else " ".join(change(words)) + ".")
-    return " ".join(done)

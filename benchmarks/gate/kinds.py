@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-from gate import attacks_foreign, attacks_form, attacks_polarity, attacks_specifics, attacks_structure
+from gate import attacks_foreign, attacks_form, attacks_polarity, attacks_specifics, attacks_structure  # noqa: F401
 from gate.attack import ATTACKS
 
-MODULES = (attacks_form, attacks_structure, attacks_foreign, attacks_specifics, attacks_polarity)
-
-__all__ = ["ATTACKS", "MODULES"]
+__all__ = ["ATTACKS"]
