@@ -54,7 +54,7 @@ def assert_private(up: LoopbackServer, *texts: str) -> None:
     """No text has the key, or an address of a model's server."""
     assert_hidden(*texts)
     for text in texts:
-        assert not [found for found in ("127.0.0.1", "127.0.0.2", str(up.port)) if found in text], text[:2000]
+        assert not [found for found in ("127.0.0.1", "127.0.0.2", f":{up.port}") if found in text], text[:2000]
 
 
 @failures
