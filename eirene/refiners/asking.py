@@ -338,6 +338,6 @@ def read_rewrite(reply: Reply, *, before: str, marks: tuple[str, ...] = (), requ
     """
     check_ending(reply, "rewrite")
     text = unwrapped(reply.text, before=before, marks=marks)
-    if request and request in text:
+    if request and request in text and request not in before:
         raise UnusableReplyError("the rewrite copies the prompt", reply=text)
     return text

@@ -112,16 +112,16 @@ def _done_by_another(claim: str, texts: Sequence[str]) -> tuple[int, bool] | Non
     """
     names = {word for text in (claim, *texts) for word in _PLAIN.findall(text)[1:] if word[0].isupper()}
     given = [(n, role) for n, text in enumerate(texts) for role in _roles(text, names)]
+    said, shown = _roots(_PLAIN.findall(claim)), [_roots(_PLAIN.findall(text)) for text in texts]
     for own in _roles(claim, names):
         same = [(n, role) for n, role in given if role.root == own.root]
         if any(own.who <= role.who or role.who <= own.who for _, role in same):
             continue
-        told = frozenset().union(*(_roots(_PLAIN.findall(texts[n])) for n, _ in same))
         for n, role in same:
             if role.who <= own.beyond and own.who <= role.beyond and own.root not in _MUTUAL:
                 return None if sign_turns(texts[n], claim) else (n, own.clause <= role.clause)
             is_told = len(own.clause - own.who - {own.root} - role.clause) <= _UNTOLD and own.is_name and role.is_name
-            if is_told and own.who.isdisjoint(told) and role.who.isdisjoint(_roots(_PLAIN.findall(claim))):
+            if is_told and role.who.isdisjoint(said) and all(own.who.isdisjoint(shown[k]) for k, _ in same):
                 return n, False
     return None
 

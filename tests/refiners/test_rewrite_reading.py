@@ -92,6 +92,8 @@ def test_a_reply_that_copies_the_prompt_is_no_answer() -> None:
     reply = Reply("The question:\nTrams?\n\nYour answer so far:\nTrams.\n\nWrite it now:\nTrams.", "stop")
     with pytest.raises(UnusableReplyError, match="copies the prompt"):
         read_rewrite(reply, before="Trams.", request="Write it now:")
+    own = "Question: Who?\nAnswer: Una."  # a short request may stand in the answer already
+    assert read_rewrite(Reply(f"{own} Ole.", "stop"), before=own, request="Answer:") == f"{own} Ole."
 
 
 def test_nothing_is_left_where_there_was_nothing(subtests: pytest.Subtests) -> None:
