@@ -15,7 +15,9 @@ from hypothesis import strategies as st
 from eirene.testing.loopback import LoopbackServer
 from tests.agent.server.serving import ASK, DRAFT, SIDES, embedded_engine, served
 
-pytestmark = pytest.mark.usefixtures("loopback")
+# The server's threads draw while a body is made, which Hypothesis takes for a strategy that draws by itself.
+DRAWN = "ignore:Do not use the `random` module inside strategies:hypothesis.errors.HypothesisDeprecationWarning"
+pytestmark = [pytest.mark.usefixtures("loopback"), pytest.mark.filterwarnings(DRAWN)]
 
 TEXT = st.text(max_size=30)
 JSON = st.recursive(
