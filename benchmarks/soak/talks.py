@@ -46,6 +46,7 @@ def talk(options: argparse.Namespace, journal: Journal, *, end: float) -> None:
 
 def converse(start: int) -> dict[str, Any]:
     """A chunk of conversations, some at once: what came out, marks of others in it, and what the process has then."""
+    _agent(0), _agent(1)  # before the threads: each of which would make, and keep, its own
     with ThreadPoolExecutor(AT_ONCE) as pool:
         made = list(pool.map(_one, range(start, start + CHUNK)))
     statuses = Counter(status for found, _ in made for status in found)
