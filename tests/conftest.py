@@ -85,6 +85,8 @@ if IS_LIGHT:
         except* (ModuleNotFoundError, MissingExtraError) as group:
             pytest.skip(str(group.exceptions[0]))
 
+    pytest_fixture_setup = pytest_pyfunc_call
+
 
 @pytest.fixture(autouse=True)
 def _no_real_model(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> None:

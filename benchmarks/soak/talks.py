@@ -46,14 +46,13 @@ def talk(options: argparse.Namespace, journal: Journal, *, end: float) -> None:
 
 def converse(start: int) -> dict[str, Any]:
     """A chunk of conversations, some at once: what came out, marks of others in it, and what the process has then."""
-    _agent(0), _agent(1)  # before the threads: each of which would make, and keep, its own
     with ThreadPoolExecutor(AT_ONCE) as pool:
         made = list(pool.map(_one, range(start, start + CHUNK)))
     statuses = Counter(status for found, _ in made for status in found)
-    _inner().calls.clear()  # the double keeps all that it was asked
+    _INNER.calls.clear()  # the double keeps all that it was asked
     _count["items"] += CHUNK
     return {"start": start, "pid": os.getpid(), "items": _count["items"], "statuses": statuses,
-            "foreign": [fault for _, faults in made for fault in faults], "kept": len(_memory().storage),
+            "foreign": [fault for _, faults in made for fault in faults], "kept": len(_MEMORY.storage),
             **uses(os.getpid())}  # fmt: skip
 
 
@@ -73,29 +72,18 @@ def _one(n: int) -> tuple[list[str], list[str]]:
             faults.append(f"{mark}, turn {turn}: {reply.text}"[:300])
         if mark not in reply.text or f"(turn {turn})" not in reply.text:
             faults.append(f"{mark}, turn {turn}, is not its own: {reply.text}"[:300])
-    _memory().delete_thread(mark)  # as one does whose users have gone
+    _MEMORY.delete_thread(mark)  # as one does whose users have gone
     return statuses, faults
-
-
-@functools.cache
-def _inner() -> eirene.ScriptedChatModel:
-    return eirene.ScriptedChatModel(_reply)
-
-
-@functools.cache
-def _memory() -> InMemorySaver:
-    return InMemorySaver()
 
 
 @functools.cache
 def _agent(kind: int) -> Any:
     """One agent for all conversations: with arguments for the embedded critic, or with rewrites by the model itself."""
-    inner = _inner()
     if kind == 0:
-        model = eirene.RefiningChatModel(inner, backend="embedded", given=_given, settings={"max_rounds": 1})
+        model = eirene.RefiningChatModel(_INNER, backend="embedded", given=_given, settings={"max_rounds": 1})
     else:
-        model = eirene.RefiningChatModel(inner, settings={"mode": "improve", "max_rounds": 1})
-    return create_agent(model, [], checkpointer=_memory())
+        model = eirene.RefiningChatModel(_INNER, settings={"mode": "improve", "max_rounds": 1})
+    return create_agent(model, [], checkpointer=_MEMORY)
 
 
 def _given(messages: Any) -> dict[str, Any]:
@@ -120,3 +108,7 @@ def _reply(messages: list[BaseMessage]) -> str:
 
 def _draft(mark: str, turn: int) -> str:
     return f"In the district of {mark} people ask for trams (turn {turn}). {_SAYS[turn % len(_SAYS)]}"
+
+
+_MEMORY = InMemorySaver()
+_INNER = eirene.ScriptedChatModel(_reply)

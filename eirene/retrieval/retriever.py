@@ -114,14 +114,11 @@ class Retriever:
             with self._turn:
                 given = self._reranker.scores(query, [passages[n].shown for n in numbers])
             scores = dict(zip(numbers, given, strict=True))
-        ranked = sorted(numbers, key=lambda n: (n not in shared, -scores[n], n))
-        chosen: dict[str, Hit] = {}
-        for n in ranked:
-            hit = Hit(passages[n], float(scores[n]), shared.get(n, 0.0))
-            chosen.setdefault(" ".join(hit.passage.text.split()), hit)
-            if len(chosen) == self.top:
-                break
-        hits = list(chosen.values())
+        texts: dict[str, int] = {}  # of twins the first: their scores may differ in the last bit
+        for n in sorted(numbers, key=lambda n: (n not in shared, n)):
+            texts.setdefault(" ".join(passages[n].text.split()), n)
+        ranked = sorted(texts.values(), key=lambda n: (n not in shared, -scores[n], n))
+        hits = [Hit(passages[n], float(scores[n]), shared.get(n, 0.0)) for n in ranked[: self.top]]
         return (sorted(hits, key=lambda hit: -hit.score) if self._names == "one" else hits)[::-1]
 
     def _pool(self, query: str, vector: NDArray[np.float32]) -> tuple[dict[int, float], dict[int, float]]:

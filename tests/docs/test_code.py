@@ -17,6 +17,7 @@ from eirene.testing.loopback import LoopbackServer
 
 from .pages import ROOT, code_blocks, read_page, run_blocks, stated_output
 
+pytest.importorskip("torch", reason="the pages use every extra")
 WITH_OUTPUT = [
     "guides/backends", "guides/people", "guides/costs", "guides/rag", "guides/verify",
     "guides/chatbot", "guides/tracing", "guides/datasets", "guides/batch", "guides/corpus", "guides/compare",

@@ -39,6 +39,7 @@ def test_langgraph_takes_the_configuration_of_a_clone_and_of_an_install(
     dependencies: list[str], tmp_path: Path
 ) -> None:
     """`langgraph validate` itself; the graph is named as a module, so that it is found in either."""
+    pytest.importorskip("langgraph_cli")
     config = json.loads((ROOT / "langgraph.json").read_text("utf-8"))
     assert named(config) is graph
     file = tmp_path / "langgraph.json"
