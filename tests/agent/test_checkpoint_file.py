@@ -53,6 +53,7 @@ def test_a_file_that_another_run_holds_is_refused(tmp_path: Path) -> None:
 
 
 def test_a_file_that_cannot_be_used_is_refused_and_left_as_it_is(subtests: pytest.Subtests, tmp_path: Path) -> None:
+    pytest.importorskip("langgraph.checkpoint.sqlite")
     cases: list[str] = ["text", "folder", "nowhere", "other"]
     for kind in cases:
         with subtests.test(case=kind):
