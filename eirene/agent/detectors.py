@@ -102,7 +102,7 @@ def with_detectors(parts: Parts, names: Sequence[str], resources: Resources) -> 
 
 
 _SIDE_BY_SIDE = 4
-_CACHED = 4096  # the originals of the items under way, and then some
+_CACHED = 512  # the originals of the items under way, and then some
 
 
 def cached(detector: Detector, *, most: int = _CACHED) -> Detector:

@@ -95,7 +95,7 @@ _STEP = 16
 """Runs are padded to a multiple of this many tokens, and hold two windows or more: onnxruntime sums in another order
 where the tail is shorter, or where there is one window, and a vector would then differ in its last bit."""
 
-CACHED_TEXTS = 4096
+CACHED_TEXTS = 2048
 CACHED_CHARACTERS = 2000
 """Longer texts are encoded each time: the cache's size stays bounded in bytes, not in entries alone."""
 

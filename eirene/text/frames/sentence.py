@@ -42,7 +42,7 @@ class StatementFrame:
     rest: str = ""
 
 
-@lru_cache(maxsize=4096)
+@lru_cache(maxsize=1024)
 def frame_of(sentence: str) -> StatementFrame | None:
     """The frame that a sentence has by its own words, the first one; None where it has none."""
     if not _LEAST < len(sentence) <= LONGEST:

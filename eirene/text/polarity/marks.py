@@ -81,7 +81,7 @@ def read_marks(sentence: str) -> MarkedSentence:
     return _read_known(sentence) if len(sentence) <= 2000 else _read(sentence)
 
 
-@lru_cache(maxsize=4096)
+@lru_cache(maxsize=1024)
 def _read_known(sentence: str) -> MarkedSentence:
     return _read(sentence)
 

@@ -116,7 +116,7 @@ def _paired(one: str, other: str) -> tuple[MarkedSentence, MarkedSentence, Pairi
     return _paired_known(one, other) if len(one) + len(other) <= _SHORT else _pair(one, other)
 
 
-@lru_cache(maxsize=2048)
+@lru_cache(maxsize=1024)
 def _paired_known(one: str, other: str) -> tuple[MarkedSentence, MarkedSentence, Pairing]:
     return _pair(one, other)
 
