@@ -69,8 +69,6 @@ class CsvSource:
         if named := _NAMED_SEPARATOR.fullmatch(text):
             separator = named[1]
             number, text = next(lines, (1, ""))
-        if not text:
-            raise InputError("is empty; the first line of a table names its columns", where=self.name)
         if csv.field_size_limit() < _MAX_FIELD:
             csv.field_size_limit(_MAX_FIELD)
         rest = chain([text], (line for _, line in lines))
@@ -78,6 +76,8 @@ class CsvSource:
         for n, cells in self._read(rest, separator or _separator_of(text), ahead=number - 1):
             header = header or _named(cells, f"{self.name}, line {n}")
             yield n, header, cells
+        if not header:
+            raise InputError("is empty; the first line of a table names its columns", where=self.name)
 
     def _read(self, lines: Iterator[str], separator: str, *, ahead: int) -> Iterator[tuple[int, list[str]]]:
         """Each record with the line on which it begins. A line of separators alone, as spreadsheets write it, is none.
