@@ -85,7 +85,7 @@ if IS_LIGHT:
         except* (ModuleNotFoundError, MissingExtraError) as group:
             pytest.skip(str(group.exceptions[0]))
 
-    pytest_fixture_setup = pytest_pyfunc_call
+    pytest_runtest_setup = pytest_pyfunc_call
 
 
 @pytest.fixture(autouse=True)
