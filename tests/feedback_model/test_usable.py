@@ -83,10 +83,12 @@ def test_a_void_tag_takes_that_of_the_others_and_its_sample_still_votes() -> Non
         sample(None, "No price of a ticket.", None),
         sample("It is vague.", "It is vague.", None),
     ]
-    found = select([with_usable_votes(s) for s in samples], THREE, n_requested=3)
-    assert found.critique is not None and found.critique.tag_consistency == 1.0
+    usable = [with_usable_votes(s) for s in samples]
+    found = select(usable, THREE, n_requested=3, stop="exact")
+    assert found.critique is not None and (found.critique.tag_consistency, found.critique.stop) == (1.0, "exact")
     assert [s.tag for s in found.critique.sentences] == ["Complete", "Incomplete", "Complete"]
-    assert incomplete_shares([with_usable_votes(s) for s in samples]) == (0.0, 1.0, 0.0)
+    assert settled(usable)[2].reasons == (None, "What they cost is missing.", None)
+    assert incomplete_shares(usable) == (0.0, 1.0, 0.0)
     assert settled(samples) == samples
 
 
