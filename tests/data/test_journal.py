@@ -5,6 +5,7 @@ from __future__ import annotations
 import errno
 import json
 import os
+import re
 import subprocess
 import sys
 from pathlib import Path
@@ -228,8 +229,8 @@ def test_what_keeps_no_lines_is_refused(tmp_path: Path) -> None:
         ("pipe", "is a device or a pipe, which keeps nothing; name a file"),
         ("folder", "is a directory; name a file"),
         ("no/such/folder", "cannot be written: No such file or directory"),
-        ("nul\0character", "cannot be written: embedded null byte"),
+        ("nul\0character", "cannot be written: (stat: )?embedded null (byte|character in path)"),
     ):
         with pytest.raises(InputError) as caught:
             Journal(tmp_path / place)
-        assert str(caught.value) == f"{tmp_path / place}: {said}"
+        assert re.fullmatch(re.escape(f"{tmp_path / place}: ") + said, str(caught.value))
