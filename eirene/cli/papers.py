@@ -132,7 +132,8 @@ def page(folder: Path, *, only: str = "") -> str:
     parts, numbers = list[str](), dict[str, int]()
     for name, table in tables.items():
         parts += [f"## {name}: {table['title']}", " ".join(table["differs"].split())]
-        parts += [table_text(runs[name], letters, numbers) if runs[name] else f"Not measured: `eirene papers {name}`."]
+        none = f"Not measured: `eirene papers {name}`{' asks a chat model for every row' if 'needs' in table else ''}."
+        parts += [table_text(runs[name], letters, numbers) if runs[name] else none]
     of = "\n".join(f"- {name}-N: table N of {paper}" for name, paper in known()["papers"].items())
     how = "\n".join(" ".join(filter(None, ("-", letters[one], one))) for one in said)
     why = "\n".join(f"{number}. {reason}" for reason, number in numbers.items())

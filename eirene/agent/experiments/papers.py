@@ -58,6 +58,8 @@ NO_FIGURE = "no such figure of this line"
 _HERE = ("hf:", "gguf:")
 _FAULTY = 0.5
 """A sentence of this error or more is not supported."""
+_PATIENCE_S = 7200.0
+"""For one reply: a server without a GPU takes many rows at once, and each waits for all."""
 
 
 @cache
@@ -93,14 +95,14 @@ class PaperRun:
         here = named if named is not None and named.startswith(_HERE) else None
         draws: Json = {} if self.samples is None else {"polls": max(3, self.samples), "samples": self.samples}
         return Resources(
-            judge_model=self.judge or named, base_url=self.base_url, local=here, seed=self.seed, timeout_s=600.0,
+            judge_model=self.judge or named, base_url=self.base_url, local=here, seed=self.seed, timeout_s=_PATIENCE_S,
             classifiers_named=(here,) if here is not None and here.startswith("hf:") and "+" in here else (), **draws,
         )  # fmt: skip
 
     @cached_property
     def parts(self) -> Parts:
         """The model as a backend."""
-        return resolve_backend(self.model, BackendOptions(base_url=self.base_url, timeout_s=600.0))
+        return resolve_backend(self.model, BackendOptions(base_url=self.base_url, timeout_s=_PATIENCE_S))
 
     @property
     def workers(self) -> int:
