@@ -58,8 +58,7 @@ NO_FIGURE = "no such figure of this line"
 _HERE = ("hf:", "gguf:")
 _FAULTY = 0.5
 """A sentence of this error or more is not supported."""
-_PATIENCE_S = 7200.0
-"""For one reply: a server without a GPU takes many rows at once, and each waits for all."""
+_PATIENCE_S = 7200.0  # for a reply and for a row: a server without a GPU takes many at once, and each waits for all
 
 
 @cache
@@ -111,7 +110,8 @@ class PaperRun:
 
     def settings(self, **more: Any) -> Settings:
         """Settings of the loop, with the draws that are wanted."""
-        return Settings.of(seed=self.seed, **({} if self.samples is None else {"samples": self.samples}), **more)
+        more |= {} if self.samples is None else {"samples": self.samples}
+        return Settings.of(seed=self.seed, deadline_s=_PATIENCE_S, **more)
 
     def drawn(self, cases: Sequence[T]) -> list[T]:
         """The rows that are measured, in their order."""
@@ -261,8 +261,8 @@ def _unread(found: Evaluated) -> Json:
 async def _compare(table: Json, block: Json, place: str, run: PaperRun) -> Json:
     items = [_item(case) for case in run.drawn(_cases(block, place))]
     items = [item for item in items if item.feedback or "human" not in block["use"]["modes"]]
-    settings = run.settings(**table["settings"])
-    plan = ComparePlan(block["use"]["modes"], settings=settings, concurrency=run.workers)
+    settings, modes = run.settings(**table["settings"]), block["use"]["modes"]
+    plan = ComparePlan(modes, settings=settings, concurrency=run.workers, retry_failed=True)
     judge = ErrorJudge(run.resources.judge)
     found = await acompare(items, plan=plan, parts=run.parts, out=run.out, judge=judge, on_row=run.on_row)
     return {"read": len(items), **compared(found.rows, found.judgements, judge=found.judge)}
