@@ -6,8 +6,8 @@
 
 A model server on loopback fails by a seeded schedule; processes are killed, disks are full or read-only, pipes closed,
 clients slow or dead, and the clock jumps. The journal holds each part that is done: the same command goes on there.
-All counts are printed and, for the whole matrix, written into docs/results/trust.md. The exit code is 1 unless the last
-five columns are 0.
+All counts are printed and, for the whole matrix, written into docs/results/trust.md (`--page`). The exit code is 1
+unless the last five columns are 0.
 """
 
 from __future__ import annotations
@@ -125,6 +125,7 @@ def main() -> None:
     parser.add_argument("--only", default="", metavar="NAMES", help=f"some of: {', '.join(JOBS)}")
     parser.add_argument("--shard", default="1/1", metavar="K/N", help="the K-th of N processes, each with its journal")
     parser.add_argument("--journal", type=Path, default=Path("faults.jsonl"), metavar="FILE")
+    parser.add_argument("--page", type=Path, default=PAGE, metavar="FILE")
     options = parser.parse_args()
     os.environ["OPENAI_API_KEY"] = KEY
     journal, only = Journal(options.journal), [name for name in options.only.split(",") if name]
@@ -140,7 +141,7 @@ def main() -> None:
     for note in [note for made in found.values() for note in made.notes][:20]:
         print(note)
     if not only and options.shard == "1/1":
-        write(PAGE, found, [journal.rows[part.key] for part in parts if part.key in journal.rows], options)
+        write(options.page, found, [journal.rows[part.key] for part in parts if part.key in journal.rows], options)
     raise SystemExit(any(made.counts[name] for made in found.values() for name in COUNTS))
 
 
