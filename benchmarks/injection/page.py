@@ -35,7 +35,7 @@ _PROMISES = """## What is not promised
 - A real model may obey what stands inside the fence: the second part says how often a small one did.
 - The gate's checks know links, markup, other languages and what no given text supports. A plain false sentence passes
   them where the judge obeys as well: let another model judge (`--judge`).
-- Hostile text among the arguments may let a harmless sentence pass that the gate would turn down without it.
+- Where most of the arguments or passages are in other languages than English, the gate does not hold a rewrite to them.
 - Eirene writes no CSV. A formula in a text stays what it is in JSON; who makes a table of it escapes it there.
 """
 

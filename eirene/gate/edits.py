@@ -22,7 +22,7 @@ from eirene.gate.compared_edits import COMPARISON, ComparedEdits, Comparer, Edit
 from eirene.gate.decisions import JudgedEdits, Reasons, Undo, mended_faults, without_errors
 from eirene.text.cancellation import check_cancelled
 from eirene.text.edits import Rebuilt, SentenceEdit, sentence_edits, undone
-from eirene.text.language import unsupported_language
+from eirene.text.language import likely_code, other_language, unsupported_language
 from eirene.text.new_characters import CharacterEdit, without_new_characters
 
 if TYPE_CHECKING:
@@ -106,7 +106,7 @@ def comparer_for(
     given = rewrite.given
     if verifier is None or given.source != "context" or rewrite.is_marked:
         return None
-    if not any(text.strip() for text in given.arguments) or unsupported_language(rewrite.before, given.arguments):
+    if not any(text.strip() for text in given.arguments) or _is_unread(rewrite.before, given.arguments):
         return None
     from eirene.gate.comparison import shipped_fit
     from eirene.gate.readings import PassageReadings
@@ -114,6 +114,16 @@ def comparer_for(
     fit = shipped_fit()
     readings = PassageReadings(rewrite.question, given.arguments, verifier)
     return Comparer(readings, fit, calibration or fit.calibration, risk)
+
+
+def _is_unread(before: str, given: Sequence[str]) -> bool:
+    """Whether the text before, or most of those given, are in another language: one long text does not decide."""
+    mixed = unsupported_language(before, given) and 2 * sum(map(_is_foreign, given)) <= len(given)
+    return bool(unsupported_language(before, () if mixed else given))
+
+
+def _is_foreign(text: str) -> bool:
+    return bool(other_language(text)) or likely_code(text) != "en"
 
 
 def asked_for(critique: Critique | None, before: str, *, marked: bool = False) -> tuple[Asked, ...]:
@@ -207,7 +217,7 @@ class _EditChecks:
     @cached_property
     def _read_by(self) -> Encodes | None:
         given = self.rewrite.given.arguments if self.rewrite.given.source != "derived" else ()
-        return None if unsupported_language(self.rewrite.before, given) else self.encoder
+        return None if _is_unread(self.rewrite.before, given) else self.encoder
 
     @cached_property
     def _cleaned(self) -> tuple[str, tuple[CharacterEdit, ...]]:

@@ -11,6 +11,7 @@ from typing import Any
 from eirene.core.grounding import ArgumentGroup, Grounding
 from eirene.gate.checks.registry import CHECKS
 from eirene.gate.edits import Rewrite, check_edits
+from eirene.models.encoder import load_encoder
 
 FILE = Path(__file__).parents[1] / "text" / "edits_in_languages.toml"
 LANGUAGES: dict[str, Any] = tomllib.loads(FILE.read_text("utf-8"))
@@ -53,6 +54,17 @@ def test_what_the_given_text_says_may_be_added() -> None:
         if found := undone(text, f"{text['answer']}{gap}{text['added']}"):
             refused.append((language, found))
     assert refused == []
+
+
+def test_one_foreign_argument_does_not_switch_off_what_is_held_against_the_others() -> None:
+    foreign = " ".join(t["answer"] for t in LANGUAGES["Russian"]["chosen"])
+    before, added = "Trams are quiet. They are cheap.", "They are cheap for families and for pensioners."
+    found = []
+    for given in (("Some say that they are quiet.", foreign), (foreign,)):
+        sides = Grounding("perspectives", (ArgumentGroup("pro", given),))
+        rewrite = Rewrite("Are trams any good?", before, f"{before} {added}", sides)
+        found.append([decision.check for decision in check_edits(rewrite, CHECKS, load_encoder()).undone])
+    assert found == [["support"], []]
 
 
 def test_digits_of_one_script_stand_for_those_of_another() -> None:

@@ -59,5 +59,5 @@ CHECKS: tuple[NamedCheck, ...] = (
 )
 """The checks that ship, in the order in which they are asked."""
 
-VERSION = 12
+VERSION = 13
 """Goes up when the same edits may be judged otherwise; part of every signature."""
