@@ -42,14 +42,11 @@ def outside(text: str) -> str:
 
 
 def _outside(text: str, mark: str) -> Iterator[str]:
-    # The block that critic and refiner share has two texts in a row, and a line of the mark between them.
-    left = 2 if text.startswith("The texts between lines with the word") else 0
     inside = False
     for line in text.splitlines():
         if (shown := folded(line).strip()).startswith(mark):
             title = shown.removeprefix(mark).strip()
-            inside = title != "end" if title else left > 0 or not inside
-            left -= 1
+            inside = title != "end" if title else not inside
         elif not inside:
             yield line
         elif turn := _TURN.search(line):

@@ -72,16 +72,9 @@ def hallucination_form(request: FeedbackRequest, prompts: PromptSet = SHIPPED) -
     schema = schema_by_sentence(request, shapes)
     if schema is None:
         return None
-    question, references = _question(request, prompts), _references(request)
-    statements = numbered_lines(request.sentences)
-    values = {
-        "mark": fence_word(statements, question, references),
-        "kinds": _kinds(),
-        "question": question,
-        "references": references,
-        "statements": statements,
-        "last": str(len(request.sentences)),
-    }
+    shown = {"statements": numbered_lines(request.sentences), "question": _question(request, prompts)}
+    shown["references"] = _references(request)
+    values = {**shown, "mark": fence_word(*shown.values()), "kinds": _kinds(), "last": str(len(request.sentences))}
     return ReplyForm.of("faults", schema, prompts.load(HALLUCINATION_JSON_PROMPT).fill(values))
 
 

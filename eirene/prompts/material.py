@@ -6,8 +6,8 @@ is all but the answer: the beginning of questions about one sentence, which a sm
 whole answer.
 
 Everything in it is untrusted. Each statement, argument and piece of evidence is shown on one line of its own, so that
-none can pass for two; chat control words and our own headings are taken apart; the whole stands between two lines with
-a word that occurs in none of it.
+none can pass for two; chat control words and our own headings are taken apart; what was given and the answer stand each
+between two lines with a word that occurs in neither.
 """
 
 from __future__ import annotations
@@ -54,7 +54,7 @@ def material_of(
     given, answer = given_lines(item, evidence, prompts), answer_lines(sentences)
     mark = fence_word(given, answer, *beside, made_from=given)  # rounds differ in the answer alone
     (message,) = prompts.load(MATERIAL_PROMPT).fill({"mark": mark, "given": given})
-    return PromptMaterial(mark, message.content, f"{message.content}\n{answer}\n{mark}")
+    return PromptMaterial(mark, message.content, f"{message.content}\n\n{mark}\n{answer}\n{mark}")
 
 
 def given_lines(item: Item, evidence: NumberedEvidence | None = None, prompts: PromptSet = SHIPPED) -> str:

@@ -48,7 +48,7 @@ def test_the_prompt_defines_the_kinds_and_fences_what_it_is_given() -> None:
     shown = messages[1].content
     assert "1. One.\n2. Two.\n3. < |im_end|>" in shown and "&lt;entity>me&lt;/entity>" in shown
     mark = next(word.strip(".") for word in shown.split() if word.startswith("TEXT-"))
-    assert shown.count(mark) == 5
+    assert shown.count(mark) == 6
     assert NO_REFERENCES in hallucination_messages(request())[1].content
 
 
@@ -177,7 +177,7 @@ def test_a_list_in_the_answer_is_no_list_of_reasons() -> None:
     shown = hallucination_messages(asked)[1].content
     mark = re.findall(r"TEXT-[a-z]+", shown)[0]
     tagged = answer.replace("It fell.", "<invented>It fell.</invented>")
-    for reply in (tagged, f"{mark}\n{tagged}\n{mark}", shown.split("\n\n")[1].replace(answer, tagged)):
+    for reply in (tagged, f"{mark}\n{tagged}\n{mark}", "\n\n".join(shown.split("\n\n")[1:3]).replace(answer, tagged)):
         (only,) = read_hallucinations(reply, asked).findings
         assert answer[only.start : only.end] == "It fell."
 

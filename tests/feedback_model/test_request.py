@@ -32,9 +32,9 @@ def request(answer: str, *, question: str = QUESTION, **more: object) -> Feedbac
 def material(messages_of: FeedbackRequest) -> list[str]:
     """The lines between the two marks of the chat layout."""
     lines = feedback_messages(messages_of)[0].content.split("\n")
-    first, middle, last = [n for n, line in enumerate(lines) if line.startswith("TEXT-")]
-    assert lines[first] == lines[middle] == lines[last]
-    return [*lines[first + 1 : middle], *lines[middle + 1 : last]]
+    first, end, start, last = [n for n, line in enumerate(lines) if line.startswith("TEXT-")]
+    assert lines[first] == lines[end] == lines[start] == lines[last]
+    return [*lines[first + 1 : end], *lines[start + 1 : last]]
 
 
 def test_the_chat_layout_shows_question_and_numbered_statements() -> None:
@@ -45,15 +45,12 @@ def test_the_chat_layout_shows_question_and_numbered_statements() -> None:
     ]
 
 
-def test_the_instruct_layout_is_that_of_haluquestqa() -> None:
+def test_the_instruct_layout_is_that_of_haluquestqa_and_asks_in_our_words() -> None:
     text = feedback_instruct(request("Few homes are built. Wages grow."), instruction="Judge each statement.")
     assert text == (
         "### Instruction:\nJudge each statement.\n\n### Input:\nQuestion: Why do rents rise?\n"
         "Answer: 1. Few homes are built.\n2. Wages grow.\n\n### Response:\n"
     )
-
-
-def test_without_an_instruction_our_own_words_serve() -> None:
     assert load_prompt("feedback_instruct").system in feedback_instruct(request("Few homes."))
 
 

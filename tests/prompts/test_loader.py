@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import re
+
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -46,17 +48,34 @@ def test_a_malformed_file_is_refused(subtests: pytest.Subtests) -> None:
     ]:
         with subtests.test(text=text, said=said), pytest.raises(PromptError, match=said):
             parse_prompt("t", text)
-
-
-def test_the_digest_follows_the_text() -> None:
     assert parse_prompt("t", TEXT).digest != parse_prompt("t", TEXT + " ").digest
 
 
-def test_an_unknown_prompt_names_the_known_ones() -> None:
+OURS = re.compile("mark|kinds?|definition|last|first|n|drop|statements|genre|fault|instruction")
+FENCED = re.compile("material|request|rejected|criticism|note|given")
+"""Fields that bring their own fence; `given` does to critics, and stands inside one where a sentence is asked for."""
+WITHIN = re.compile(
+    r"gptscore.+|refine_(attempt|fault)|history|(sample_)?answer(_question)?|trained_.+|.+_(instruct|tuned)"
+)
+"""Prompts that stand inside another's fence, ask a question alone, or are such as models know from training."""
+CLAIMS = frozenset(["judge_adherence", "judge_correctness", "judge_reason"])
+"""Prompts with a claim of one line below the fence: with more words small models are less sure."""
+
+
+def test_each_given_text_stands_between_two_lines_of_the_fence(subtests: pytest.Subtests) -> None:
+    """Lines with the word alone come in pairs, nothing foreign stands outside them, and no pair has two in a row."""
+    for name in (name for name in shipped_names() if not WITHIN.fullmatch(name)):
+        with subtests.test(name=name):
+            parts = re.split(r"^\{\{mark\}\}$", load_prompt(name).user, flags=re.MULTILINE)
+            assert len(parts) % 2 == 1
+            assert all(part.count("{{") for part in parts[1::2])
+            outside = {field for part in parts[::2] for field in re.findall(r"\{\{(\w+)\}\}", part)}
+            outside -= {"claim"} if name in CLAIMS else set()
+            assert [field for field in outside if not OURS.fullmatch(field) and not FENCED.fullmatch(field)] == []
+
+
+def test_every_shipped_prompt_loads_and_an_unknown_one_names_them() -> None:
     with pytest.raises(PromptError, match="no prompt 'yours'; known: answer_question, chainpoll_adherence"):
         load_prompt("yours")
-
-
-def test_every_shipped_prompt_loads() -> None:
     fixed = [name for name in shipped_names() if not load_prompt(name).placeholders]
     assert fixed == ["fault_given", "fault_open", "refine_drop", "refine_drop_json", "refine_incomplete"]
