@@ -28,7 +28,7 @@ LIMITS = {
     "modules": 386,
     "flags of all commands": 501,
     "lines of benchmarks": 7_620,
-    "test cases": 3_363,
+    "test cases": 3_362,
     "processes that tests start": 123,
 }
 """What `make check` allows. They only ever fall: what is added names what leaves, and a clean-up lowers them."""

@@ -166,10 +166,10 @@ def _pieces_in(text: str, secret: str) -> Iterator[tuple[int, int]]:
 
 
 def _forms(secret: str) -> Iterator[str]:
-    """The secret as it may be written."""
+    """The secret as it may be written; in Base64 behind none, one or two bytes, whose characters are left out."""
     yield from (secret, quote(secret), quote(secret, safe=""), quote_plus(secret), html.escape(secret))
     yield json.dumps(secret)[1:-1]
-    yield base64.b64encode(secret.encode()).decode("ascii").rstrip("=")
+    yield from (base64.b64encode(bytes(n) + secret.encode()).decode().rstrip("=")[n + (n > 0) :] for n in range(3))
 
 
 def _lower(text: str) -> str:

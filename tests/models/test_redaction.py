@@ -37,6 +37,8 @@ A_KNOWN_KEY_IS: list[Any] = [
     quote(KEY, safe=""),
     quote(KEY, safe="").lower(),
     base64.b64encode(KEY.encode()).decode(),
+    base64.b64encode(b"user:" + KEY.encode()).decode(),
+    base64.b64encode(b"Bearer " + KEY.encode()).decode(),
     f"a{KEY}b",
     f"{KEY}\ud800",
     html.escape(KEY),
