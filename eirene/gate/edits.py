@@ -22,7 +22,7 @@ from eirene.gate.compared_edits import COMPARISON, ComparedEdits, Comparer, Edit
 from eirene.gate.decisions import JudgedEdits, Reasons, Undo, mended_faults, without_errors
 from eirene.text.cancellation import check_cancelled
 from eirene.text.edits import Rebuilt, SentenceEdit, sentence_edits, undone
-from eirene.text.language import likely_code, other_language, unsupported_language
+from eirene.text.language import likely_code, unsupported_language
 from eirene.text.new_characters import CharacterEdit, without_new_characters
 
 if TYPE_CHECKING:
@@ -118,12 +118,8 @@ def comparer_for(
 
 def _is_unread(before: str, given: Sequence[str]) -> bool:
     """Whether the text before, or most of those given, are in another language: one long text does not decide."""
-    mixed = unsupported_language(before, given) and 2 * sum(map(_is_foreign, given)) <= len(given)
+    mixed = unsupported_language(before, given) and 2 * sum(likely_code(text) != "en" for text in given) <= len(given)
     return bool(unsupported_language(before, () if mixed else given))
-
-
-def _is_foreign(text: str) -> bool:
-    return bool(other_language(text)) or likely_code(text) != "en"
 
 
 def asked_for(critique: Critique | None, before: str, *, marked: bool = False) -> tuple[Asked, ...]:
