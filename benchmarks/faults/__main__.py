@@ -51,7 +51,7 @@ def parts_of(items: int, seed: int, only: Sequence[str] = ()) -> Iterator[Part]:
     """The parts of a matrix; no two have a row in common."""
     start = 0
     for name, (_, share, most) in JOBS.items():
-        end = start + max(1, round(share * items))
+        end = start + max(3, round(share * items))  # three rows fill the smallest disk
         for n in range(start, end, most):
             if not only or name in only:
                 yield Part(name, range(n, min(n + most, end)), seed)

@@ -41,7 +41,7 @@ _CLIENTS = 8
 _LIMIT_S = 600
 _EIRENE = [sys.executable, "-m", "eirene"]
 _LOOP = ["--samples", "4", "--stop", "none", "--max-rounds", "1"]
-_FULL = 'mount -t tmpfs -o size=64k none "$0" && { "$@"; code=$?; cp -a "$0/." "$0.kept"; exit $code; }'
+_FULL = 'mount -t tmpfs -o size="$1" none "$0" && shift && { "$@"; code=$?; cp -a "$0/." "$0.kept"; exit $code; }'
 _READ_ONLY = 'mount --bind "$0" "$0" && mount -o remount,ro,bind "$0" && exec "$@"'
 _logger = logging.getLogger("eirene.processes")
 
@@ -110,7 +110,8 @@ def full_disk(rows: Sequence[int], server: FaultServer) -> list[Out]:
     """A batch on a disk that fills up; what it could not write is where it says, and goes into the journal by hand."""
     with _batch(rows, server) as (command, out):
         drive, kept = out.parent, out.parent.with_name("drive.kept") / out.name
-        said = _ended(_start(["unshare", "-m", "sh", "-c", _FULL, str(drive), *command]), 1)
+        size = f"{4 * max(1, len(rows) // 5)}k"  # less than the rows take, in pages of 4 KiB
+        said = _ended(_start(["unshare", "-m", "sh", "-c", _FULL, str(drive), size, *command]), 1)
         server.book.faults["a full disk"] += 1
         with kept.open("ab") as journal:
             for name in re.findall(r"\S*eirene-batch-\w+\.jsonl", " ".join(said.split())):
