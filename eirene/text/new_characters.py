@@ -156,7 +156,7 @@ def _marks_instead(text: str, start: int, end: int, known: _SeenCharacters) -> s
 
 def _dressed_instead(text: str, start: int, end: int, known: _SeenCharacters) -> str:
     piece = text[start:end]
-    raised = all(_is_raised(c) for c in piece)
+    raised = all("\u02b0" <= c <= "\u02e3" or "\u1d2c" <= c <= "\u1d6a" or "\u2070" <= c <= "\u209c" for c in piece)
     if raised and (end - start < 3 or not any(map(str.isalpha, piece))):  # 5th, m2, H2O
         return piece
     if known.ideographs and all("\uff00" <= c <= "\uff60" for c in piece):
@@ -166,10 +166,6 @@ def _dressed_instead(text: str, start: int, end: int, known: _SeenCharacters) ->
     if end - start == 1 and _is_phonetic(piece) and not known.small_capitals:
         return piece
     return "".join(c if c in known.characters else _plain_letter(c) for c in piece)
-
-
-def _is_raised(c: str) -> bool:
-    return "\u02b0" <= c <= "\u02e3" or "\u1d2c" <= c <= "\u1d6a" or "\u2070" <= c <= "\u209c"
 
 
 def _is_phonetic(c: str) -> bool:

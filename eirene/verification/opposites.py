@@ -11,6 +11,7 @@ from typing import NamedTuple
 from eirene.text.english import AUXILIARIES
 from eirene.text.fields import Field
 from eirene.text.polarity import contradicts, sign_turns
+from eirene.text.polarity.antonyms import are_opposites
 from eirene.text.values.reading import value_index
 from eirene.text.words import STOP_WORDS, listed_words, stem, stems, word_set
 
@@ -25,12 +26,17 @@ _PLAIN = re.compile(r"[^\W_]+(?:['’.,-][^\W_]+)*")
 _ARTICLE = re.compile(r"\b(?:the|an?)\s+(?!(?:is|was|and|or|to|of|in)\b)(?=\w)")
 _OPENS = word_set("opposites opens")
 """Words that begin what may stand first or last."""
+_BESIDE = _OPENS - {"by"}
 _NOTS = frozenset(["not", "n't", "n’t", "no", "never"])
 _LINKS = (AUXILIARIES | word_set("opposites links")) - {"cannot"}
 """What may stand between one who does something and what is done."""
 _BASES = dict(pair.split("/") for pair in listed_words("english bases"))
 _MUTUAL = frozenset(map(stem, listed_words("english mutual")))
 """What one does to another, or is to it, the other one does as well: "married", "borders"."""
+_ONES = frozenset(["one", "ones"])
+_DOES = frozenset(["", "by", "as"])
+_BOTH_WAYS = frozenset(["with", "to", "from", "for", "be", "as"])
+"""Places that two may change: "linked to", "mixed with"."""
 _COPULAS = frozenset(["is", "are", "was", "were", "be", "been", "being"])
 _UNTOLD = 2
 """Words for which a sentence may have an "it"."""
@@ -84,6 +90,8 @@ def _turns(given: str, claim: str) -> bool:
     if turn.kind == "negation" and not {turn.old.lower(), turn.new.lower()} <= _NOTS | {""}:
         return False  # "unaware", "rather than" and "without" may say it in other words
     own, has, turned = _weights(claim), _weights(given), {*_weights(turn.old), *_weights(turn.new)}
+    if turned and turned <= {*own} & {*has}:
+        return False  # from the old mill to the new one, and to the new mill from the old one
     at = [n for n, word in enumerate(has) if word in own]
     if not at or {*own} - {*has} - turned or {*has[at[0] : at[-1]]} - {*own} - turned:
         return False  # says more, or of something else
@@ -96,33 +104,66 @@ def _turns(given: str, claim: str) -> bool:
 
 
 class _Role(NamedTuple):
-    """What is done or held in a clause, by whom, and the words on its other side and all words, as roots of words."""
+    """What is done or held in a clause, by whom, and the words on its other side and all words, as roots of words.
+
+    `place` of the one: "" does it, "by" the same behind a passive, "as" is a name beside a noun, "be" has it done to it
+    by nobody who is named; else a preposition.
+    """
 
     root: str
+    place: str
     who: frozenset[str]
     is_name: bool
     beyond: frozenset[str]
     clause: frozenset[str]
 
+    def fits(self, other: _Role) -> bool:
+        """Whether two may be the same one."""
+        return self.who <= other.who or other.who <= self.who
+
+    def is_like(self, other: _Role) -> bool:
+        """Whether two have the same place in the same deed."""
+        return self.root == other.root and (self.place == other.place or {self.place, other.place} <= _DOES)
+
+    def trades(self, other: _Role, own: _Role, others: _Role) -> bool:
+        """Whether two of a claim have changed their deeds, which given ones have (`own`, `others`)."""
+        is_one_deed = self.root == other.root and {self.place, other.place} != {"to", "from"}
+        is_traded = others.is_like(other) and others.fits(self) and own.fits(other) and not self.fits(other)
+        return is_traded and not is_one_deed and "as" not in (self.place, other.place)
+
+    def is_turned(self, given: _Role) -> bool:
+        """Whether it gives what a given one gets ("sold to", "bought from"), or does what is done to that one."""
+        if {self.place, given.place} == {"to", "from"}:
+            return self.fits(given) and are_opposites(self.root, given.root)
+        is_done = (self.root, self.place, given.place) == (given.root, "by", "be")
+        return is_done and self.who <= given.who and self.beyond.isdisjoint(given.who)
+
 
 def _done_by_another(claim: str, texts: Sequence[str]) -> tuple[int, bool] | None:
     """Which sentence says of another one what a claim says of somebody: "designed by Bow"; None where one agrees.
 
-    Sure where two change places. What they do to each other is the same both ways.
+    Sure where two change places, or deeds. What they do to each other is the same both ways.
     """
     names = {word for text in (claim, *texts) for word in _PLAIN.findall(text)[1:] if word[0].isupper()}
     given = [(n, role) for n, text in enumerate(texts) for role in _roles(text, names)]
     said, shown = _roots(_PLAIN.findall(claim)), [_roots(_PLAIN.findall(text)) for text in texts]
-    for own in _roles(claim, names):
-        same = [(n, role) for n, role in given if role.root == own.root]
-        if any(own.who <= role.who or role.who <= own.who for _, role in same):
-            continue
+    mine = [own for own in _roles(claim, names) if not any(own.is_like(r) and own.fits(r) for _, r in given)]
+    for own in mine:
+        is_directed = own.root not in _MUTUAL and own.place not in _MUTUAL | _BOTH_WAYS
+        same = [(n, role) for n, role in given if role.is_like(own)]
         for n, role in same:
-            if role.who <= own.beyond and own.who <= role.beyond and own.root not in _MUTUAL:
+            if is_directed and role.who <= own.beyond and own.who <= role.beyond:
                 return None if sign_turns(texts[n], claim) else (n, own.clause <= role.clause)
-            is_told = len(own.clause - own.who - {own.root} - role.clause) <= _UNTOLD and own.is_name and role.is_name
-            if is_told and role.who.isdisjoint(said) and all(own.who.isdisjoint(shown[k]) for k, _ in same):
+            traders = [other for other in mine if role.fits(other)]
+            if any(own.trades(other, role, others) for other in traders for _, others in given):
+                return n, said <= frozenset().union(*shown)
+            is_told = len(own.clause - own.who - role.who - {own.root} - role.clause) <= _UNTOLD
+            is_new = role.who.isdisjoint(said) and own.is_name and role.is_name
+            is_turned = role.place == "by" and role.who <= own.beyond
+            if is_told and (is_new or is_turned) and all(own.who.isdisjoint(shown[k]) for k, _ in same):
                 return n, False
+        if turned := [n for n, role in given if own.is_turned(role)]:
+            return turned[0], False
     return None
 
 
@@ -130,18 +171,19 @@ def _roles(text: str, names: Set[str]) -> Iterator[_Role]:
     """The words of a text beside which somebody stands as their subject, or behind their "by", "than" or "was"."""
     for words in filter(None, map(_PLAIN.findall, _JOINTS.split(text))):
         for at, word in enumerate(words):
-            found = _doer(words, at) if word.islower() and word not in STOP_WORDS else None
-            who = [] if found is None else _called(words, *found)
-            if found is None or not who or words[at + 1 : at + 2] in (["with"], ["and"]):
-                continue
-            behind = next((k for k in range(at + 2, len(words)) if words[k] in _OPENS - {"to"}), len(words))
-            beyond = words[at + 1 : behind] if found[1] < 0 else words[:at]
-            is_name = who[0][0].isupper() and (len(who) > 1 or who[0] in names)
-            yield _Role(_root(word), _roots(who), is_name, _roots(beyond), _roots(words))
+            for place, first, step in _doers(words, at) if word.islower() and word not in STOP_WORDS | _ONES else ():
+                who = _called(words, first, step)
+                if not who or (place in ("", "as") and words[at + 1 : at + 2] in (["with"], ["and"])):
+                    continue
+                behind = next((k for k in range(at + 2, len(words)) if words[k] in _OPENS - {"to"}), len(words))
+                beyond = words[at + 1 : behind] if step < 0 else words[:at]
+                beyond = [word for word in words if word not in who] if place in _BESIDE else beyond
+                is_name = place in _DOES and who[0][0].isupper() and (len(who) > 1 or who[0] in names)
+                yield _Role(_root(word), place, _roots(who), is_name, _roots(beyond), _roots(words))
 
 
-def _doer(words: Sequence[str], at: int) -> tuple[int, int] | None:
-    """Where the one begins who does a word, and in which direction it goes on from there."""
+def _doers(words: Sequence[str], at: int) -> Iterator[tuple[str, int, int]]:
+    """The places in which somebody stands beside a word, where they begin, and in which direction they go on."""
     first = at
     while first and (words[first - 1].lower() in _LINKS or words[first - 1].endswith("ly")):
         first -= 1
@@ -149,14 +191,24 @@ def _doer(words: Sequence[str], at: int) -> tuple[int, int] | None:
     near = range(at + 1, min(at + _REACH, len(words) - 1))
     is_compared = words[at].endswith("er") or words[at] in ("worse", "better") or links[-1:] == ["more"]
     behind = next((k + 1 for k in near if words[k] == ("than" if is_compared else "by")), None)
-    is_passive = links and links[-1] in _COPULAS and not words[at].endswith("ing")
-    is_done = behind == at + 2 and (words[at] in _BASES or words[at].endswith(("ed", "en")))
-    if is_passive or is_done or (is_compared and behind is not None):
-        return None if behind is None else (behind + (words[behind] in ("the", "a", "an")), 1)
+    is_passive = bool(links) and links[-1] in _COPULAS and not words[at].endswith("ing")
+    is_done = words[at] in _BASES or words[at].endswith(("ed", "en"))
     is_object = not _COPULAS.intersection(links) and not {"the", "a", "an"}.isdisjoint(links)
-    if not is_object and _called(words, first - 1, -1):
-        return first - 1, -1
-    return next(((k + 1, 1) for k in near if words[k] in _COPULAS and words[k + 1][0].isupper()), None)
+    if is_passive or (is_done and behind == at + 2) or (is_compared and behind is not None):
+        if behind is not None:
+            yield "by", behind + (words[behind] in ("the", "a", "an")), 1
+        elif is_done and is_passive:
+            yield "be", first - 1, -1
+    elif not is_object and (who := _called(words, first - 1, -1)):
+        is_named, is_helped = who[0][0].isupper(), not AUXILIARIES.isdisjoint(links)
+        agrees = words[at].endswith("s") != who[0].endswith("s") or (is_named and not words[at].endswith("ing"))
+        is_verb = is_done or is_helped or (agrees and AUXILIARIES.isdisjoint(words[at + 1 : at + 2]))
+        if is_verb or is_named:
+            yield "" if is_verb else "as", first - 1, -1
+    else:
+        yield from [("", k + 1, 1) for k in near if words[k] in _COPULAS and words[k + 1][0].isupper()][:1]
+    if is_done and (is_passive or {"from", "to"} <= {words[k] for k in near[1:]}):
+        yield from ((words[k], k + 1 + (words[k + 1] in ("the", "a", "an")), 1) for k in near if words[k] in _BESIDE)
 
 
 def _called(words: Sequence[str], at: int, step: int) -> Sequence[str]:
@@ -168,7 +220,7 @@ def _called(words: Sequence[str], at: int, step: int) -> Sequence[str]:
         run.append(word)
     if not run or not run[0][0].isalpha():
         return ()
-    return [word for word in run if word[0].isupper()] if run[0][0].isupper() else run[-1:]
+    return [word for word in run if word[0].isupper()] if run[0][0].isupper() else run if step > 0 else run[:1]
 
 
 def _root(word: str) -> str:
@@ -205,17 +257,19 @@ def _crossed(claim: str, texts: Sequence[str]) -> int | None:
     has all of its words.
     """
     given = [(n, clause) for n, text in enumerate(texts) for clause in (_stems(text), *_clauses(text))]
-    parts = [frozenset(clause) - _LIGHT for clause in _clauses(claim)]
-    whole = frozenset().union(*parts)
+    parts = [frozenset(clause) for clause in _clauses(claim)]
+    whole = frozenset().union(*parts) - _LIGHT
     for (n, one), (m, other) in combinations(given, 2):
         if not whole <= {*(_stems(texts[n]) if n == m else one), *other}:
             continue
         places = _places(one, other, whole, is_one=n == m)
         elsewhere = [frozenset(clause) for k, clause in given if k not in (n, m) or clause != _stems(texts[k])]
-        for part in () if len(places) < 2 else parts if n == m else [whole]:
+        turned = {word for a, b in places if len(a) == len(b) == 1 and are_opposites(*a, *b) for word in a | b}
+        for clause in () if len(places) < 2 else parts if n == m else [frozenset().union(*parts)]:
+            part = clause - (_LIGHT - turned)  # "off", beside "on", tells
             said = [(not part.isdisjoint(a), not part.isdisjoint(b)) for a, b in places]
             is_mixed = {(True, False), (False, True)} <= {*said} and (True, True) not in said
-            if is_mixed and not any(part <= clause for clause in elsewhere):
+            if is_mixed and not any(part <= own for own in elsewhere):
                 return n if said[0][0] else m
     return None
 

@@ -122,14 +122,8 @@ def shown_conversation(history: Sequence[HistoryTurn] | None, *, bounded: bool =
         return ShownConversation(title, "", tuple((turn.role, turn.content) for turn in history))
     last = history[-LAST_TURNS:]
     cuts = [f"the last {LAST_TURNS}"] if len(last) < len(history) else []
-    cuts += [f"the first {LONGEST_TURN:,} characters of each"] if any(map(_is_long, last)) else []
+    texts = [turn.content[:LONGEST_TURN] + "…" * (len(turn.content) > LONGEST_TURN) for turn in last]
+    is_long = any(text != turn.content for turn, text in zip(last, texts, strict=True))
+    cuts += [f"the first {LONGEST_TURN:,} characters of each"] if is_long else []
     note = f"Shown are {', '.join(cuts)}; the record holds all." if cuts else ""
-    return ShownConversation(title, note, tuple((turn.role, _cut(turn)) for turn in last))
-
-
-def _is_long(turn: HistoryTurn) -> bool:
-    return len(turn.content) > LONGEST_TURN
-
-
-def _cut(turn: HistoryTurn) -> str:
-    return f"{turn.content[:LONGEST_TURN]}…" if _is_long(turn) else turn.content
+    return ShownConversation(title, note, tuple((turn.role, text) for turn, text in zip(last, texts, strict=True)))

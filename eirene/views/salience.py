@@ -79,11 +79,7 @@ def _cut_out(text: str, scored: Scores | ArgumentScore) -> list[str]:
 
 
 def _shown(words: Sequence[str]) -> list[str]:
-    return [_cut(visible(word), _LETTERS) for word in words]
-
-
-def _cut(text: str, most: int) -> str:
-    return text if len(text) <= most else text[: most - 1] + "…"
+    return [word if len(word) <= _LETTERS else word[: _LETTERS - 1] + "…" for word in map(visible, words)]
 
 
 def picture(shown: ShownMap) -> Markup:

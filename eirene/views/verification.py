@@ -121,11 +121,12 @@ class RecordClaims:
 def shown_verification(found: Verification) -> ShownVerification:
     """A verification as pages draw it."""
 
-    def evidence(at: Evidence | None, lead: str = "") -> ShownEvidence | None:
+    def evidence(at: Evidence | None, verdict: str = "") -> ShownEvidence | None:
+        lead = "nearest, " if verdict in ("unclear", "unsupported") else ""
         return None if at is None else ShownEvidence(lead, place_of(at, found.unit), at.text, at.passage)
 
     claims = [
-        ShownVerdict(c.n, c.verdict, c.text, c.why or "", evidence(c.evidence, lead_in(c)), _figures(c, found.unit))
+        ShownVerdict(c.n, c.verdict, c.text, c.why or "", evidence(c.evidence, c.verdict), _figures(c, found.unit))
         for c in found.claims
     ]
     quoted = [ShownVerdict(q.n, q.verdict, q.text, said_of(q), evidence(q.evidence)) for q in found.quotations]
@@ -185,11 +186,6 @@ def outcome_of(found: Verification) -> list[str]:
         said = ", ".join(f"{words[word]:,} {word}" for word in get_args(QuotationWord) if words[word])
         lines.append(f"{len(found.quotations):,} {_plural('quotation', len(found.quotations))}: {said}.")
     return lines
-
-
-def lead_in(claim: ClaimVerdict) -> str:
-    """What stands before a sentence's evidence."""
-    return "nearest, " if claim.verdict in ("unclear", "unsupported") else ""
 
 
 def place_of(evidence: Evidence, unit: Unit = "passage") -> str:

@@ -9,7 +9,6 @@ from __future__ import annotations
 import re
 from collections import Counter, defaultdict
 from collections.abc import Iterator
-from functools import lru_cache
 
 from eirene.gate.checks.base import Asked, EditCase, Objection
 from eirene.text.clauses import clause_spans, core_text
@@ -19,6 +18,7 @@ from eirene.text.matching import Span
 from eirene.text.polarity import Contradicts, PolarityTurn, contradicts, likeness, sign_turns, turns
 from eirene.text.polarity.mark_words import DENIES
 from eirene.text.polarity.marks import read_marks
+from eirene.text.remembered import memoised
 from eirene.text.sentences import split_sentences
 from eirene.text.words import stems
 
@@ -277,11 +277,7 @@ class Nearest:
         return words.lower() in self._lower
 
 
+@memoised(16, small=lambda texts: sum(map(len, texts)) <= 100_000)
 def nearest_index(texts: tuple[str, ...]) -> Nearest:
     """The index of the texts; those of usual length are kept."""
-    return _known(texts) if sum(map(len, texts)) <= 100_000 else Nearest(texts)
-
-
-@lru_cache(maxsize=16)
-def _known(texts: tuple[str, ...]) -> Nearest:
     return Nearest(texts)

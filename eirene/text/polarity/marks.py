@@ -9,7 +9,6 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 from dataclasses import dataclass
-from functools import lru_cache
 
 from eirene.text.clauses import opening_length
 from eirene.text.polarity.mark_words import (
@@ -22,6 +21,7 @@ from eirene.text.polarity.mark_words import (
     SAYING,
     MarkKind,
 )
+from eirene.text.remembered import remembered
 from eirene.text.words import listed_words, stem
 
 _WORD = re.compile(r"[^\W_]++(?>(?:['’][^\W_]++)*)|[,;:.!?()]")
@@ -76,17 +76,9 @@ class MarkedSentence:
     claimed: tuple[int, ...]
 
 
+@remembered(1024, longest=2000)
 def read_marks(sentence: str) -> MarkedSentence:
     """The words and marks of one sentence; linear in its length."""
-    return _read_known(sentence) if len(sentence) <= 2000 else _read(sentence)
-
-
-@lru_cache(maxsize=1024)
-def _read_known(sentence: str) -> MarkedSentence:
-    return _read(sentence)
-
-
-def _read(sentence: str) -> MarkedSentence:
     found: list[tuple[str, int, int]] = []
     for match in _WORD.finditer(sentence):
         if len(found) >= MAX_WORDS:
@@ -129,13 +121,9 @@ _BASES = {"ca": "can", "wo": "will", "sha": "shall", "ai": "is"}
 _UNMARKED = dict(pair.split("/") for pair in listed_words("marks without apostrophe"))
 
 
+@remembered(16384, longest=_LONGEST)
 def _stem(word: str) -> str:
-    return _known_stem(word) if len(word) <= _LONGEST else word
-
-
-@lru_cache(maxsize=16384)
-def _known_stem(word: str) -> str:
-    return stem(word.removesuffix("'s"))
+    return stem(word.removesuffix("'s")) if len(word) <= _LONGEST else word
 
 
 _RawMark = tuple[int, int, MarkKind | None, str]

@@ -10,7 +10,6 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
-from functools import lru_cache
 from itertools import chain
 from typing import Literal, Protocol
 
@@ -20,6 +19,7 @@ from eirene.text.polarity.marks import MarkedSentence, PolarityMark, SentenceWor
 from eirene.text.polarity.pairing import Pairing, pair_words
 from eirene.text.polarity.signs import Sign, strict_signs, sure_signs
 from eirene.text.quoting import quoted
+from eirene.text.remembered import memoised
 from eirene.text.words import word_set
 
 TurnKind = Literal[
@@ -112,16 +112,8 @@ def _opening_end(reading: MarkedSentence) -> int:
     return reading.words[reading.opening].start if reading.opening < len(reading.words) else len(reading.text)
 
 
+@memoised(1024, small=lambda one, other: len(one) + len(other) <= _SHORT)
 def _paired(one: str, other: str) -> tuple[MarkedSentence, MarkedSentence, Pairing]:
-    return _paired_known(one, other) if len(one) + len(other) <= _SHORT else _pair(one, other)
-
-
-@lru_cache(maxsize=1024)
-def _paired_known(one: str, other: str) -> tuple[MarkedSentence, MarkedSentence, Pairing]:
-    return _pair(one, other)
-
-
-def _pair(one: str, other: str) -> tuple[MarkedSentence, MarkedSentence, Pairing]:
     a, b = read_marks(one), read_marks(other)
     return a, b, pair_words(a, b)
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Iterator
-from functools import cached_property, lru_cache
+from functools import cached_property
 from itertools import chain
 
 from eirene.text.remembered import remembered
@@ -108,9 +108,7 @@ class SpecificsIndex(ValueIndex):
         return flat(self._text)
 
 
+@remembered(512, longest=_CACHED)
 def specifics_index(text: str) -> SpecificsIndex:
     """The index of a text; those of texts that are not very long are kept."""
-    return _kept(text) if len(text) <= _CACHED else SpecificsIndex(text)
-
-
-_kept = lru_cache(maxsize=512)(SpecificsIndex)
+    return SpecificsIndex(text)

@@ -134,13 +134,9 @@ def _opens(text: str, start: int) -> bool:
     gap = text[at:start]
     if at == 0 or not _SENTENCE_END.isdisjoint(gap):
         last = _LAST_WORD.search(text, max(0, at - _LONGEST_ACRONYM), start) if gap.strip() == "." else None
-        return last is None or not _is_abbreviated(last.group(1))
+        word = "" if last is None else last.group(1)  # of a title or an initial: "Dr. Smith", "J. Smith"
+        return word.lower() not in _ABBREVIATED and not (len(word) == 1 and word.isupper())
     return False
-
-
-def _is_abbreviated(word: str) -> bool:
-    """Whether a point after a word is that of a title or an initial ("Dr. Smith", "J. Smith")."""
-    return word.lower() in _ABBREVIATED or (len(word) == 1 and word.isupper())
 
 
 def _is_linked(text: str, left: CapitalWord, right: CapitalWord) -> bool:

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from functools import cached_property, lru_cache
+from functools import cached_property
 from itertools import chain
 
 from eirene.text.cancellation import check_cancelled
+from eirene.text.remembered import remembered
 from eirene.text.values.dates import find_dates
 from eirene.text.values.mention import Mention, without_overlaps
 from eirene.text.values.numbers import find_numbers, joined
@@ -56,11 +57,7 @@ class ValueIndex:
         return mention.stands_in(self.keys, self.values)
 
 
-@lru_cache(maxsize=512)
-def _kept(text: str) -> ValueIndex:
-    return ValueIndex(text)
-
-
+@remembered(512, longest=_CACHED)
 def value_index(text: str) -> ValueIndex:
     """The index of a text; those of texts that are not very long are kept."""
-    return _kept(text) if len(text) <= _CACHED else ValueIndex(text)
+    return ValueIndex(text)
