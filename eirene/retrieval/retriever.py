@@ -101,7 +101,7 @@ class Retriever:
         return f"{self.index.digest[:12]}@{self.index.encoder}{more},top={self.top}{names}"
 
     def find(self, query: str) -> list[Hit]:
-        """At most `top` passages, the most relevant last; texts that are the same but for white space occur once.
+        """At most `top` passages, the most relevant last; of texts the same but for white space the first.
 
         Raises `InputError` where files of the index were overwritten since it was opened, as far as that is seen.
         """
@@ -114,9 +114,7 @@ class Retriever:
             with self._turn:
                 given = self._reranker.scores(query, [passages[n].shown for n in numbers])
             scores = dict(zip(numbers, given, strict=True))
-        texts: dict[str, int] = {}  # of twins the first: their scores may differ in the last bit
-        for n in sorted(numbers, key=lambda n: (n not in shared, n)):
-            texts.setdefault(" ".join(passages[n].text.split()), n)
+        texts = {" ".join(passages[n].text.split()): n for n in sorted(numbers, key=lambda n: (n in shared, -n))}
         ranked = sorted(texts.values(), key=lambda n: (n not in shared, -scores[n], n))
         hits = [Hit(passages[n], float(scores[n]), shared.get(n, 0.0)) for n in ranked[: self.top]]
         return (sorted(hits, key=lambda hit: -hit.score) if self._names == "one" else hits)[::-1]

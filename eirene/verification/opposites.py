@@ -106,8 +106,7 @@ def _turns(given: str, claim: str) -> bool:
 class _Role(NamedTuple):
     """What is done or held in a clause, by whom, and the words on its other side and all words, as roots of words.
 
-    `place` of the one: "" does it, "by" the same behind a passive, "as" is a name beside a noun, "be" has it done to it
-    by nobody who is named; else a preposition.
+    `place`: "" who does it, "by" the same in a passive, "as" a name at a noun, "be" has it done; or a preposition.
     """
 
     root: str
