@@ -22,10 +22,9 @@ def expertqa(data: dict[str, Any], row: Row) -> list[Labelled]:
     return published.expertqa({"question": data["question"], "answers": answers}, row)
 
 
-def frank(data: dict[str, Any], row: Row, articles: Mapping[str, Any]) -> Labelled:
+def frank(data: dict[str, Any], row: Row, article: Mapping[str, Any]) -> Labelled:
     """A summary, its article beside it."""
-    texts = {"summary": data["summary"], "article": articles[data["hash"]]["article"]}
-    return published.frank(data, row, {f"{data['hash']}-{data['model_name']}": texts})
+    return published.frank(data, row, {"summary": data["summary"], "article": article["article"]})
 
 
 def wikibio(data: dict[str, Any], row: Row) -> Labelled:

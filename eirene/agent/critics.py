@@ -130,11 +130,8 @@ def critique_from_notes(item: Item, sentences: Sequence[Sentence], *, needed: bo
     they are `needed`.
     """
     if needed and not item.feedback:
-        raise InputError(
-            'mode human needs \'feedback\' in the row: [{"sentence": 1, "reason": "..."}] (or a review before the '
-            "rewriting: eirene refine --interactive)",
-            field="feedback",
-        )
+        said = """mode human needs 'feedback' in the row: [{"sentence": 1, "reason": "..."}]"""
+        raise InputError(f"{said} (or a review before the rewriting: eirene refine --interactive)", field="feedback")
     reasons: dict[int, list[str]] = {}
     for at, note in enumerate(item.feedback or ()):
         if note.sentence > len(sentences):

@@ -10,7 +10,7 @@ from collections import Counter
 from collections.abc import Sequence
 from typing import Annotated, Literal, Self, get_args
 
-from pydantic import ConfigDict, Field, model_validator
+from pydantic import Field, model_validator
 
 from eirene.core.errors import FormError, InputError
 from eirene.core.loop_settings import StopRule
@@ -21,10 +21,8 @@ from eirene.text.unicode import Text
 Action = Literal["go on", "all complete", "stop", "save"]
 
 
-class FeedbackNote(FrozenModel):
+class FeedbackNote(FrozenModel, strict=True):
     """A person's remark on one sentence of the answer. Sentences count from 1."""
-
-    model_config = ConfigDict(strict=True)
 
     sentence: Annotated[int, Field(ge=1)]
     """The sentence's number, from 1."""

@@ -204,11 +204,9 @@ def _failures(name: str) -> Iterator[None]:
     try:
         yield
     except ConnectionError as error:
-        raise InputError(
-            f"the hub cannot be reached ({message_line(error)}); a folder that save_to_disk wrote, or files, can be "
-            "named instead",
-            where=name,
-        ) from None
+        said = f"the hub cannot be reached ({message_line(error)})"
+        said += "; a folder that save_to_disk wrote, or files, can be named instead"
+        raise InputError(said, where=name) from None
     except (DatasetsError, OSError, ValueError, RuntimeError, httpx.HTTPError) as error:
         raise InputError(f"cannot be loaded: {message_line(error.__cause__ or error)}", where=name) from None
 

@@ -153,12 +153,8 @@ def _refuse_missing(row: Row, there: Collection[str]) -> None:
 def _refuse_rest(data: Mapping[str, object], found: Fields, where: str) -> None:
     rest = [name for name in data if name not in found.used]
     if rest:
-        raise InputError(
-            f"the column {rest[0]!r} is none of {', '.join(FIELDS)}; --map meta.{rest[0]}={rest[0]} keeps it, "
-            "--map meta= leaves out all such columns",
-            field=rest[0],
-            where=where,
-        )
+        said = f"the column {rest[0]!r} is none of {', '.join(FIELDS)}; --map meta.{rest[0]}={rest[0]} keeps it, "
+        raise InputError(f"{said}--map meta= leaves out all such columns", field=rest[0], where=where)
 
 
 class Dataset:

@@ -136,11 +136,8 @@ def _check_enough(data: LabelledScores, *, folds: int, error: str) -> None:
     others = len(data.labels) - errors
     groups = [len(np.unique(data.clusters[flags])) for flags in (data.labels, ~data.labels)]
     if min(errors, others) < wanted:
-        raise InputError(
-            f"too few labels to fit {error}: {errors} answers with the error and {others} without, "
-            f"{wanted} of each are needed for {len(data.values)} detectors",
-            field="data",
-        )
+        said = f"too few labels to fit {error}: {errors} answers with the error and {others} without, "
+        raise InputError(f"{said}{wanted} of each are needed for {len(data.values)} detectors", field="data")
     if min(groups) < folds:
         raise InputError(
             f"too few questions to fit {error} in {folds} folds: the error is in answers to {groups[0]} of them, its "

@@ -9,12 +9,12 @@ from fnmatch import fnmatchcase
 from importlib import resources
 from typing import Annotated
 
-from pydantic import ConfigDict, Field
+from pydantic import Field
 
 from eirene.core.errors import FormError, InputError
 from eirene.core.usage import Usage
 from eirene.core.validation import CheckedModel
-from eirene.data.json_rows import read_source
+from eirene.data.source import read_source
 
 _Usd = Annotated[float, Field(ge=0, allow_inf_nan=False)]  # strict: a whole number is one as well, a text is none
 _PIECES = re.compile(r"[A-Za-z]+|\d+|[^\W\d_]+|\s+|.", re.DOTALL)
@@ -54,18 +54,14 @@ def priced(
     return Usage(input_tokens=input_tokens, output_tokens=output_tokens, cached_tokens=cached_tokens, cost_usd=cost)
 
 
-class _PriceEntry(CheckedModel):
-    model_config = ConfigDict(extra="forbid", strict=True)
-
+class _PriceEntry(CheckedModel, extra="forbid", strict=True):
     input: _Usd
     output: _Usd
     cached: _Usd | None = None
     written: _Usd | None = None
 
 
-class _PriceFile(CheckedModel):
-    model_config = ConfigDict(extra="forbid", strict=True)
-
+class _PriceFile(CheckedModel, extra="forbid", strict=True):
     date: str | None = None
     source: str | None = None
     models: dict[str, _PriceEntry]

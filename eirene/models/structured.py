@@ -82,11 +82,8 @@ def asks_for_schemas(model: BaseChatModel, mode: Structured) -> bool:
     """
     has_place = _place(model) is not None
     if check_structured(mode) == "schema" and not has_place:
-        raise InputError(
-            f"structured 'schema' was asked for, and {type(model).__name__} has no field for a JSON schema; "
-            "use 'auto' or 'text'",
-            field="structured",
-        )
+        said = f"structured 'schema' was asked for, and {type(model).__name__} has no field for a JSON schema"
+        raise InputError(f"{said}; use 'auto' or 'text'", field="structured")
     return has_place and mode != "text"
 
 

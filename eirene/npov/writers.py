@@ -213,11 +213,8 @@ def compose(topic: Topic, *, seed: int) -> Draft:
     whole = " ".join(texts)
     language = other_language(whole)
     if language is not None:
-        raise InputError(
-            f"the topic {topic.id!r} reads as {language}, and the embedded writer knows English alone; "
-            "name a chat model as backend",
-            field="backend",
-        )
+        said = f"the topic {topic.id!r} reads as {language}, and the embedded writer knows English alone"
+        raise InputError(f"{said}; name a chat model as backend", field="backend")
     rng = rng_for(seed, "npov")
     introduction = INTRODUCTIONS[int(rng.integers(len(INTRODUCTIONS)))]
     frames = Frames(rng, Decapitalizer(texts), topic.sides)

@@ -78,11 +78,8 @@ def groups_from(bases: Sequence[Base], recipe: AnswerRecipe, tally: Tally) -> It
     """Groups of answers, each one response with other arguments given."""
     kinds = [kind for kind in recipe.kinds if kind not in _UNSAYABLE]
     if not kinds:
-        raise InputError(
-            f"with given responses the kinds are none, coverage, hallucination, both, repetition; got "
-            f"{', '.join(recipe.kinds)}",
-            field="kinds",
-        )
+        said = "with given responses the kinds are none, coverage, hallucination, both, repetition; got "
+        raise InputError(f"{said}{', '.join(recipe.kinds)}", field="kinds")
     for wording in recipe.wordings:
         for base in bases:
             given = _given_as(base, wording, recipe.seed, tally)

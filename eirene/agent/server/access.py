@@ -249,11 +249,8 @@ class ServeOptions:
                 field="host",
             )
         if self.key is None and not is_loopback(self.host):
-            raise InputError(
-                f"{self.host} can be reached from other machines, and without a key so can the server; "
-                "give --api-key or set EIRENE_API_KEY, or listen on 127.0.0.1",
-                field="host",
-            )
+            said = f"{self.host} can be reached from other machines, and without a key so can the server"
+            raise InputError(f"{said}; give --api-key or set EIRENE_API_KEY, or listen on 127.0.0.1", field="host")
 
 
 def is_loopback(host: str) -> bool:

@@ -20,8 +20,8 @@ from eirene.core.records import Item, parse_item
 from eirene.data import open_source
 from eirene.data.haluquestqa import WRITERS, find_span, listed, names_whole, parse_tagged_answer, remarks
 from eirene.data.json_rows import Row
+from eirene.eval.datasets.base import Labelled, meaning, stretch, with_own_ids
 from eirene.eval.datasets.base import case_of as feedback_case
-from eirene.eval.datasets.base import with_own_ids
 from eirene.eval.datasets.labelled import RAGTRUTH_SOURCES, Form, read_forms
 from eirene.eval.datasets.published import haluquestqa as labelled_haluquestqa
 from eirene.eval.datasets.published import qa_feedback as labelled_qa_feedback
@@ -151,14 +151,14 @@ class AnnotatedSet:
         return f"{self.rows:,} rows read as {self.taxonomy.name}: {len(self.cases):,} annotated answers"
 
 
-def finding(kind: FindingKind, start: int, end: int, reason: str, *, length: int) -> Finding:
-    """A finding clipped to an answer of `length` characters, without an edit."""
-    first = min(max(start, 0), length)
-    return Finding(kind=kind, start=first, end=max(first, min(end, length)), reason=" ".join(reason.split()) or kind)
+def finding(kind: FindingKind, start: int, end: int, reason: str) -> Finding:
+    """A finding without an edit."""
+    return Finding(kind=kind, start=start, end=end, reason=" ".join(reason.split()) or kind)
 
 
 Said = tuple[list[Annotated], Sequence[str]]
 """The annotated answers of a row, and why findings of it could not be placed."""
+_NOWHERE = "the marked text does not stand in the answer"
 
 
 def read_annotated(path: str, *, reader: str | None = None) -> AnnotatedSet:
@@ -228,16 +228,9 @@ def fava_training(data: dict[str, Any], row: Row) -> Said:
     return fava({"tagged": pair["answer"], "reference": references, **told}, row)
 
 
-def ragtruth(data: dict[str, Any], row: Row, sources: Mapping[str, Any]) -> Said:
+def ragtruth(data: dict[str, Any], row: Row, told: Mapping[str, Any]) -> Said:
     """A response with the spans that annotators marked, as conflicting with the source or as baseless."""
-    labelled = labelled_ragtruth(data, row, sources)
-    item = labelled.item
-    found = [
-        finding(kind, mark["start"], mark["end"], mark.get("meta") or mark["label_type"], length=len(item.answer))
-        for mark in data["labels"]
-        if (kind := RAGTRUTH.names[mark["label_type"]]) is not None
-    ]
-    return [Annotated(item, tuple(found), labelled.cluster)], []
+    return _marked(labelled_ragtruth(data, row, told), data["labels"], RAGTRUTH, "label_type", "meta")
 
 
 def qa_feedback(data: dict[str, Any], row: Row) -> Said:
@@ -245,14 +238,18 @@ def qa_feedback(data: dict[str, Any], row: Row) -> Said:
     labelled = labelled_qa_feedback(data, row)
     if labelled.hallucination is None:
         return [], ["no passages were given"]
+    return _marked(labelled, data["feedback"]["errors"], QA_FEEDBACK, "error type", "explanation")
+
+
+def _marked(labelled: Labelled, marks: Sequence[Mapping[str, Any]], taxonomy: Taxonomy, name: str, why: str) -> Said:
+    """An answer with the stretches that were marked in it: `name` is the key of their kind, `why` of the reason."""
     found, reasons = [], []
-    for error in data["feedback"]["errors"]:
-        kind = QA_FEEDBACK.names[error["error type"]]
-        if kind is None:
-            reasons.append(f"{error['error type']}: no kind of ours")
-            continue
-        said = error.get("explanation") or error["error type"]
-        found.append(finding(kind, error["start"], error["end"], said, length=len(labelled.item.answer)))
+    for mark in marks:
+        kind, span = meaning(taxonomy.names, mark[name], name), stretch(labelled.item.answer, mark)
+        if kind is None or span is None:
+            reasons.append(_NOWHERE if kind else f"{mark[name]}: no kind of ours")
+        else:
+            found.append(finding(kind, *span, mark.get(why) or mark[name]))
     return [Annotated(labelled.item, tuple(found), labelled.cluster)], reasons
 
 
@@ -260,7 +257,7 @@ def completeness(data: dict[str, Any], row: Row) -> Said:
     """An answer whose sentences are tagged: each Incomplete one is a finding on the whole sentence."""
     case = feedback_case(parse_tagged_answer(row))
     found = [
-        finding("completeness", s.text_start, s.text_end, reason or "incomplete", length=len(case.item.answer))
+        finding("completeness", s.text_start, s.text_end, reason or "incomplete")
         for s, tag, reason in zip(case.sentences, case.tags or (), case.reasons, strict=True)
         if tag == "Incomplete"
     ]
@@ -276,9 +273,9 @@ def haluquestqa(data: dict[str, Any], row: Row) -> Said:
             for text, reason in remarks(data, aspect, which, row.where):
                 span = (0, len(answer)) if names_whole(text) else find_span(answer, text)
                 if span is None or kind is None:
-                    reasons.append("the marked text does not stand in the answer")
+                    reasons.append(_NOWHERE)
                 else:
-                    found.append(finding(kind, *span, reason, length=len(answer)))
+                    found.append(finding(kind, *span, reason))
         said = verdict(data, which, row.where)
         cases.append(Annotated(labelled.item, tuple(found), labelled.cluster, verdict=said))
     return cases, reasons

@@ -14,6 +14,7 @@ from typing import Any, TypeVar
 from eirene.core.critique import Tag
 from eirene.core.errors import InputError
 from eirene.core.records import Item, parse_item
+from eirene.core.validation import described
 from eirene.data.haluquestqa import TaggedAnswer, parse_tagged_answer
 from eirene.data.json_rows import HasRows, Row
 from eirene.text.sentences import Sentence, split_sentences
@@ -21,6 +22,7 @@ from eirene.text.unicode import with_title
 from eirene.text.words import word_spans
 
 C = TypeVar("C")
+T = TypeVar("T")
 
 
 @dataclass(frozen=True, slots=True)
@@ -92,10 +94,32 @@ class LabelledSet:
         return f"{self.rows:,} rows read as {self.form}: {len(self.cases):,} labelled answers{more}"
 
 
+def listed(value: object, name: str, kind: type[T]) -> list[T]:
+    """The value of a field, a list of texts, lists or objects; raises `ValueError` for anything else."""
+    if not isinstance(value, list) or not all(isinstance(one, kind) for one in value):
+        kinds: dict[type, str] = {str: "texts", list: "lists", dict: "objects"}
+        raise ValueError(f"{name!r} must be a list of {kinds[kind]}, got {described(value)}")
+    return value
+
+
+def meaning(words: Mapping[str, T], value: object, name: str) -> T:
+    """What the word of a label says, in capitals or not; raises `ValueError` for one that the set does not have."""
+    known = {word.lower(): said for word, said in words.items()}
+    if (word := str(value).strip().lower()) not in known:
+        raise ValueError(f"{name!r} must be one of {', '.join(words)}, got {described(value)}")
+    return known[word]
+
+
+def stretch(answer: str, mark: Mapping[str, Any]) -> tuple[int, int] | None:
+    """Where a mark (`start`, `end`, perhaps its `text`) stands in the answer, cut at its ends; None for nowhere."""
+    start, end = max(mark["start"], 0), min(mark["end"], len(answer))
+    text = str(mark.get("text") or "").split()
+    return (start, end) if start < end and text in ([], answer[start:end].split()) else None
+
+
 def marked_faults(answer: str, spans: Iterable[tuple[int, int]]) -> tuple[Mark, ...]:
     """The marks of an answer that was judged whole: these spans are faulty, the rest is not."""
-    whole = Mark(0, len(answer), False)
-    return (whole, *(Mark(max(a, 0), min(b, len(answer)), True) for a, b in spans))
+    return (Mark(0, len(answer), False), *(Mark(a, b, True) for a, b in spans))
 
 
 @dataclass(frozen=True, slots=True)
@@ -140,14 +164,12 @@ def with_own_ids(cases: Iterable[C]) -> Iterator[C]:
 def _from_qa_feedback(data: dict[str, Any], where: str) -> FeedbackCase:
     """`prediction 1`, the answer that was annotated, with its passages as context."""
     try:
-        missing = data["feedback"]["missing-info"]
-        passages = [_passage(p) for p in data["passages"]]
+        missing = listed(data["feedback"]["missing-info"], "missing-info", dict)
+        passages = [_passage(listed(p, "passages", str)) for p in listed(data["passages"], "passages", list)]
         item = {"question": data["question"], "answer": data["prediction 1"]}  # as published, rows have no id
         item |= {"id": str(data["id"])} if "id" in data else {}
-    except (KeyError, TypeError, AttributeError) as error:
-        raise InputError(f"is not a row of QA-Feedback: {_said(error)}", where=where) from None
-    if not isinstance(missing, list):
-        raise InputError(f"'missing-info' must be a list, got {missing!r}", field="missing-info", where=where)
+    except (KeyError, TypeError, AttributeError, IndexError, ValueError) as error:
+        raise InputError(f"is not a row of QA-Feedback: {fault(error)}", where=where) from None
     # A few rows have no passages; they are judged on the question alone.
     checked = parse_item({**item, "context": passages} if passages else item, where=where)
     return FeedbackCase(checked, split_sentences(checked.answer), bool(missing))
@@ -159,5 +181,8 @@ def _passage(parts: list[str]) -> str:
     return with_title(title, text)
 
 
-def _said(error: Exception) -> str:
-    return f"no key {error}" if isinstance(error, KeyError) else str(error)
+def fault(error: Exception) -> str:
+    """What is wrong with a row on which a reader stopped."""
+    if isinstance(error, ValueError):
+        return str(error)
+    return f"no {error}" if isinstance(error, KeyError) else f"a value is not of the kind that the set has ({error})"

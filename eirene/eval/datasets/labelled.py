@@ -9,7 +9,7 @@ from itertools import chain
 from pathlib import Path
 from typing import Annotated, Any
 
-from pydantic import BaseModel, ConfigDict, Field
+from pydantic import BaseModel, Field
 
 from eirene.core.errors import InputError
 from eirene.core.json import parse_json
@@ -19,7 +19,7 @@ from eirene.data import ColumnMap, Dataset, RowSource, Shape, open_source, opene
 from eirene.data.json_rows import Row
 from eirene.data.published import READERS, has_keys
 from eirene.eval.datasets import published
-from eirene.eval.datasets.base import Labelled, LabelledSet, marked_faults, with_own_ids
+from eirene.eval.datasets.base import Labelled, LabelledSet, fault, marked_faults, with_own_ids
 
 
 @dataclass(frozen=True)
@@ -45,24 +45,18 @@ class Form:
         return self.name.split()[0].lower()
 
 
-class _ArgumentPlace(BaseModel):
-    model_config = ConfigDict(extra="forbid", strict=True)
-
+class _ArgumentPlace(BaseModel, extra="forbid", strict=True):
     group: str
     n: Annotated[int, Field(ge=1)]
 
 
-class _Span(BaseModel):
-    model_config = ConfigDict(extra="forbid", strict=True)
-
+class _Span(BaseModel, extra="forbid", strict=True):
     start: Annotated[int, Field(ge=0)]
     end: Annotated[int, Field(ge=1)]
 
 
-class _MetaLabels(BaseModel):
+class _MetaLabels(BaseModel, extra="forbid", strict=True):
     """`meta.labels` of a row: what is known; a key left out is not known. `missing`, `spans`: all that there are."""
-
-    model_config = ConfigDict(extra="forbid", strict=True)
 
     hallucination: bool | None = None
     coverage: bool | None = None
@@ -198,7 +192,7 @@ def read_forms(
         raise InputError(f"is no row of {chosen[0].name}: it needs {keys}", where=first.where)
     if form is None:
         raise InputError(unknown.format(", ".join(dict.fromkeys(form.name for form in known))), where=first.where)
-    others = None if form.beside is None else rows_beside(source.name, *form.beside)
+    others = {} if form.beside is None else rows_beside(source.name, *form.beside)
     return form, (read_row(form, row, others) for row in chain([first], rows))
 
 
@@ -209,18 +203,24 @@ def _has(data: object, form: Form) -> bool:
     return has_keys(there, form.keys) and (not form.meta or has_keys(inner, form.meta))
 
 
-def read_row(form: Form, row: Row, others: Mapping[str, Any] | None) -> Any:
+def read_row(form: Form, row: Row, others: Mapping[str, Any]) -> Any:
     """What the form's reader makes of a row; raises `InputError` that names the row for whatever goes wrong."""
     if not isinstance(row.data, dict):
         raise InputError(f"is no row of {form.name}: no JSON object", where=row.where)
     try:
-        found = form.read(row.data, row) if others is None else form.read(row.data, row, others)
+        told = [others.get(_name(row.data, form.beside[1]))] if form.beside else []
+        if form.beside and None in told:
+            raise ValueError(f"{' or '.join(form.beside[0])} has no row with its {form.beside[1]}")
+        found = form.read(row.data, row, *told)
         return list(found) if isinstance(found, Iterator) else found
     except InputError:  # says where it stands, and what is wrong
         raise
     except (KeyError, TypeError, AttributeError, IndexError, ValueError) as error:
-        said = f"no {error}" if isinstance(error, KeyError) else str(error)
-        raise InputError(f"is no row of {form.name}: {said}", where=row.where) from None
+        raise InputError(f"is no row of {form.name}: {fault(error)}", where=row.where) from None
+
+
+def _name(data: Mapping[str, Any], keys: str) -> str:
+    return "-".join(str(data[key]) for key in keys.split(","))
 
 
 def rows_beside(path: str, names: Sequence[str], key: str) -> dict[str, Any]:
@@ -234,7 +234,8 @@ def rows_beside(path: str, names: Sequence[str], key: str) -> dict[str, Any]:
             if not isinstance(row.data, dict) or name not in row.data:
                 raise InputError(f"has no {name!r}", where=row.where)
         told: Any = row.data
-        found["-".join(str(told[name]) for name in key.split(","))] = told
+        if found.setdefault(_name(told, key), told) != told:
+            raise InputError(f"another row has the same {key}, and says something else", where=row.where)
     return found
 
 

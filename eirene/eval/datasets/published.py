@@ -14,11 +14,12 @@ from eirene.core.records import Item, parse_item
 from eirene.data import haluquestqa as hqa
 from eirene.data.json_rows import Row
 from eirene.data.published import ASKS_TEXT, READERS
-from eirene.eval.datasets.base import Labelled, Mark, marked_faults, parse_feedback_case
+from eirene.eval.datasets.base import Labelled, Mark, listed, marked_faults, meaning, parse_feedback_case, stretch
 
 _SIDES = ("pro", "con")
 _OTHER_PREDICTIONS = ("prediction 2", "prediction 3", "prediction 4")
-_UNFAITHFUL = ("Unverifiable", "Wrong-Grounding")
+_UNFAITHFUL = dict.fromkeys(("Unverifiable", "Wrong-Grounding"), True)
+_UNFAITHFUL |= dict.fromkeys(("Irrelevant", "Redundant", "Incoherent"), False)
 _WRONG = {"accurate": 0.0, "minor_inaccurate": 0.5, "major_inaccurate": 1.0}
 """WikiBio GPT-3 (Manakul et al. 2023, section 6): a passage's grade is the mean of its sentences'."""
 
@@ -44,13 +45,11 @@ def labelled_by(
         if not str(fields.get("id", "")).strip():  # in part blank
             fields.pop("id", None)
         item = parse_item(fields, where=row.where)
-        word = str(data[column]).strip().lower()
-        if word not in says:
-            raise ValueError(f"{column!r} must be one of {', '.join(says)}, got {data[column]!r}")
-        if says[word] is None:
+        wrong = meaning(says, data[column], column)
+        if wrong is None:
             return f"{data[column]}: neither right nor wrong"
-        marks = None if spans is None else placed(item.answer, data[spans], faulty=bool(says[word]))
-        return Labelled(item, "\n".join(item.context or [item.question]), hallucination=says[word], marks=marks)
+        marks = None if spans is None else placed(item.answer, listed(data[spans], spans, str), faulty=wrong)
+        return Labelled(item, "\n".join(item.context or [item.question]), hallucination=wrong, marks=marks)
 
     spread = READERS[reader].spread or (lambda row: (row,))
     return lambda _, row: [one(answer) for answer in spread(row)]
@@ -61,6 +60,12 @@ def placed(answer: str, texts: Iterable[str], *, faulty: bool) -> tuple[Mark, ..
     found = [hqa.find_span(answer, line) for text in texts for line in text.split("\n") if line.strip()]
     spans = [span for span in found if span is not None]
     return marked_faults(answer, spans) if bool(spans) is faulty and len(spans) == len(found) else None
+
+
+def by_offsets(answer: str, faults: Iterable[Mapping[str, Any]]) -> tuple[Mark, ...] | None:
+    """The marks of an answer of which these stretches are faulty; None where one does not stand in it."""
+    spans = [stretch(answer, fault) for fault in faults]
+    return None if None in spans else marked_faults(answer, filter(None, spans))
 
 
 def in_turn(answer: str, judged: Iterable[tuple[str, bool]]) -> tuple[Mark, ...]:
@@ -82,20 +87,19 @@ def qa_feedback(data: dict[str, Any], row: Row) -> Labelled:
     case = parse_feedback_case(row)
     others = [data[key] for key in _OTHER_PREDICTIONS if isinstance(data.get(key), str) and data[key].strip()]
     item = case.item.model_copy(update={"meta": {**case.item.meta, "samples": others}}) if others else case.item
-    errors = data["feedback"]["errors"]
-    spans = [(e["start"], e["end"]) for e in errors if e["error type"] in _UNFAITHFUL]
+    errors = listed(data["feedback"]["errors"], "errors", dict)
+    spans = [e for e in errors if meaning(_UNFAITHFUL, e["error type"], "error type")]
     return Labelled(
         item,
         cluster=item.question,
         hallucination=bool(spans) if case.item.context else None,
         coverage=case.lacks,
-        marks=marked_faults(case.item.answer, spans) if case.item.context else None,
+        marks=by_offsets(case.item.answer, spans) if case.item.context else None,
     )
 
 
-def ragtruth(data: dict[str, Any], row: Row, sources: Mapping[str, Any]) -> Labelled:
-    """A response with the spans that annotators marked as conflicting with the source or as not in it."""
-    told = sources[str(data["source_id"])]
+def ragtruth(data: dict[str, Any], row: Row, told: Mapping[str, Any]) -> Labelled:
+    """A response with the spans that annotators marked as conflicting with the source, `told`, or as not in it."""
     source = told.get("source_info", told["source"])  # beside `source_info`, `source` names where the text is from
     question, passages = ASKS_TEXT, [source]
     if isinstance(source, dict) and {"question", "passages"} <= set(source):
@@ -103,23 +107,22 @@ def ragtruth(data: dict[str, Any], row: Row, sources: Mapping[str, Any]) -> Labe
         passages = [p for p in source["passages"].split("\n\n") if p.strip()]
     elif not isinstance(source, str):
         passages = [f"{key}: {json.dumps(value, ensure_ascii=False)}" for key, value in source.items()]
-    labels = data["labels"]
+    labels = listed(data["labels"], "labels", dict)
     return Labelled(
         passage_item(row, f"{data['source_id']}-{data['model']}", question, data["response"], passages),
         cluster=str(data["source_id"]),
         hallucination=bool(labels),
-        marks=marked_faults(data["response"], ((mark["start"], mark["end"]) for mark in labels)),
+        marks=by_offsets(data["response"], labels),
         system=data["model"],
     )
 
 
-def frank(data: dict[str, Any], row: Row, texts: Mapping[str, Any]) -> Labelled:
+def frank(data: dict[str, Any], row: Row, told: Mapping[str, Any]) -> Labelled:
     """A summary; it has an error if annotators found one of its sentences not factual (`Factuality` below 1).
 
-    `texts` has article and summary by hash and model (`benchmark_data.json`).
+    `told` has article and summary (`benchmark_data.json`).
     """
-    name = f"{data['hash']}-{data['model_name']}"
-    told, factual = texts[name], float(data["Factuality"])
+    name, factual = f"{data['hash']}-{data['model_name']}", float(data["Factuality"])
     if not 0 <= factual <= 1:
         raise ValueError(f"'Factuality' must be from 0 to 1, got {factual}")
     return Labelled(
@@ -136,18 +139,19 @@ def wikibio(data: dict[str, Any], row: Row) -> Labelled:
 
     The twenty other passages are the samples of `selfcheck-*`.
     """
-    text, labels = data["gpt3_text"], data["annotation"]
-    if len(labels) != len(data["gpt3_sentences"]):
-        raise ValueError(f"'annotation' has {len(labels)} labels for {len(data['gpt3_sentences'])} sentences")
-    grades = [_WRONG[label] for label in labels]
+    text, sentences = data["gpt3_text"], listed(data["gpt3_sentences"], "gpt3_sentences", str)
+    grades = [meaning(_WRONG, label, "annotation") for label in listed(data["annotation"], "annotation", str)]
+    if len(grades) != len(sentences):
+        raise ValueError(f"'annotation' has {len(grades)} labels for {len(sentences)} sentences")
     name = str(data["wiki_bio_test_idx"])
     item = passage_item(row, name, data.get("prompt", ASKS_TEXT), text, [data["wiki_bio_text"]])
-    samples = [sample for sample in data.get("gpt3_text_samples") or () if sample.strip()]
+    told = listed(data.get("gpt3_text_samples") or [], "gpt3_text_samples", str)
+    samples = [sample for sample in told if sample.strip()]
     return Labelled(
         item.model_copy(update={"meta": {"samples": samples}}) if samples else item,
         cluster=name,
         hallucination=any(grades),
-        marks=in_turn(text, zip(data["gpt3_sentences"], map(bool, grades), strict=True)),
+        marks=in_turn(text, zip(sentences, map(bool, grades), strict=True)),
         grade=sum(grades) / len(grades) if grades else None,
     )
 
@@ -162,14 +166,15 @@ def expertqa(data: dict[str, Any], row: Row) -> list[Labelled]:
 
 
 def _of_expert(question: str, system: str, told: Mapping[str, Any], row: Row) -> Labelled:
-    answer, claims = told["answer_string"], told["claims"]
+    answer, claims = told["answer_string"], listed(told["claims"], "claims", dict)
+    evidence = [text for claim in claims for text in listed(claim["evidence"] or [], "evidence", str)]
     faulty = {"Complete": False, "Partial": True, "Incomplete": True}
     labels: Sequence[bool | None] = [faulty.get(claim["support"]) for claim in claims]
     judged = zip((claim["claim_string"] for claim in claims), labels, strict=True)
     spans = [(hqa.find_span(answer, text), label) for text, label in judged if label is not None]
     marks = tuple(Mark(*span, label) for span, label in spans if span is not None)
     return Labelled(
-        passage_item(row, "", question, answer, [text for claim in claims for text in claim["evidence"] or ()]),
+        passage_item(row, "", question, answer, evidence),
         cluster=question,
         hallucination=True if True in labels else False if labels and None not in labels else None,
         marks=marks or None,

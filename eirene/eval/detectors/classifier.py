@@ -52,11 +52,8 @@ class ClassifierDetector:
         for model in models:
             task = ClassifierTask.loaded(model.prompt, name=model.name)
             if task.error_type in self._models:
-                raise InputError(
-                    f"{self._models[task.error_type][0].name} and {model.name} are both for {task.error_type}; "
-                    "name one an error type",
-                    field="classifier",
-                )
+                said = f"{self._models[task.error_type][0].name} and {model.name} are both for {task.error_type}"
+                raise InputError(f"{said}; name one an error type", field="classifier")
             self._models[task.error_type] = (model, task)
         known = sorted(self._models.items())
         self.version = ",".join(

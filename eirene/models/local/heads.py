@@ -207,9 +207,6 @@ def _contradiction(labels: dict[int, str], entails: int, *, name: str) -> int:
 def _entailment(labels: dict[int, str], *, name: str) -> int:
     found = [n for n, label in labels.items() if label.lower().startswith("entail")]
     if len(found) != 1:
-        raise InputError(
-            f"{name} has the labels {', '.join(labels.values())}, of which none is known for entailment; "
-            f"name its number: {name}?{_ENTAILS}=N",
-            field=FIELD,
-        )
+        said = f"{name} has the labels {', '.join(labels.values())}, of which none is known for entailment"
+        raise InputError(f"{said}; name its number: {name}?{_ENTAILS}=N", field=FIELD)
     return int(found[0])

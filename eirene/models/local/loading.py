@@ -210,11 +210,8 @@ def _check_files(path: str, where: str, *, field: str) -> None:
     if _KERNEL.search(config.read_text(encoding="utf-8", errors="replace")):
         raise _runs_code(where, field=field)
     if file_beside(path, ADAPTER_CONFIG) is not None:
-        raise InputError(
-            f"{where} holds a model and an adapter ({ADAPTER_CONFIG}); keep them in folders of their own, and name "
-            "hf:MODEL+ADAPTER",
-            field=field,
-        )
+        said = f"{where} holds a model and an adapter ({ADAPTER_CONFIG})"
+        raise InputError(f"{said}; keep them in folders of their own, and name hf:MODEL+ADAPTER", field=field)
 
 
 def _check_gaps(info: dict[str, Any], where: str, *, field: str, may_lack: tuple[str, ...]) -> None:

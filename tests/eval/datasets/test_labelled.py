@@ -9,8 +9,8 @@ import pytest
 
 from eirene.core.errors import InputError
 from eirene.core.records import Item
-from eirene.eval.datasets import Labelled, Mark
-from eirene.eval.datasets.base import marked_faults
+from eirene.eval.datasets import Labelled
+from eirene.eval.datasets.base import marked_faults, stretch
 from tests.eval.datasets.labelled_rows import BEGIN, labels, one, read
 
 
@@ -99,4 +99,12 @@ def test_a_fault_covers_a_sentence_if_it_covers_a_word_of_it() -> None:
 
 
 def test_marks_that_reach_over_the_ends_are_cut() -> None:
-    assert marked_faults("abc", [(-1, 9)])[1] == Mark(0, 3, True)
+    """One outside the answer, turned round, or of another text stands nowhere."""
+    marks: list[tuple[dict[str, object], object]] = [
+        ({"start": -1, "end": 9}, (0, 3)),
+        ({"start": 1, "end": 3, "text": "bc "}, (1, 3)),
+        ({"start": 1, "end": 3, "text": "ab"}, None),
+        ({"start": 7, "end": 9}, None),
+        ({"start": 2, "end": 1}, None),
+    ]
+    assert [stretch("abc", mark) for mark, _ in marks] == [where for _, where in marks]

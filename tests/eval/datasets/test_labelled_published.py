@@ -187,9 +187,14 @@ def test_what_a_set_lacks_is_named(tmp_path: Path) -> None:
     """A file that is to stand beside it, a label of no known word, half a row, a label beyond its range."""
     wrong: list[tuple[Json, str]] = [
         (response("1"), r"need source_info\.jsonl or sources\.jsonl beside"),
-        (begin("Maybe"), "'begin_label' must be one of not fully attributable, .*, got 'Maybe'"),
+        (begin("Maybe"), "'begin_label' must be one of not fully attributable, .*, got the text 'Maybe'"),
         ({**bio(1, "accurate")}, "'annotation' has 1 labels for 2 sentences"),
-        (bio(1, "accurate", "wrong"), "is no row of WikiBio GPT-3: no 'wrong'"),
+        (bio(1, "accurate", "wrong"), "'annotation' must be one of accurate, .*, got the text 'wrong'"),
+        ({**bio(1, "accurate", "accurate"), "gpt3_text_samples": "A."}, "'gpt3_text_samples' must be a list of texts"),
+        ({**general("yes"), "hallucination_spans": "Quiet."}, "'hallucination_spans' must be a list of texts, got the"),
+        (feedback(["Trams", "Hum."], []), "'passages' must be a list of lists"),  # type: ignore[list-item]
+        (feedback([["Trams", ["Hum."]]], []), "'passages' must be a list of texts"),  # type: ignore[list-item]
+        (feedback(PASSAGE, [], "Wrong"), "'error type' must be one of Unverifiable, .*, got the text 'Wrong'"),
         ({**general("no", "Quiet."), "chatgpt_response": " "}, "'answer' must not be blank"),
     ]
     for row, message in wrong:
@@ -198,6 +203,17 @@ def test_what_a_set_lacks_is_named(tmp_path: Path) -> None:
             read_labelled(str(tmp_path / "rows.jsonl"))
     with pytest.raises(InputError, match="no reader 'x' of labelled answers; readers: begin, factool"):
         read_labelled(str(tmp_path / "rows.jsonl"), reader="x")
+    outside: list[tuple[Json, list[Json], str]] = [
+        ({**response("1"), "labels": {}}, SOURCES, "'labels' must be a list of objects, got the object {}"),
+        (response("4"), SOURCES, r"source_info\.jsonl or .* has no row with its source_id"),
+        (response("1"), [*SOURCES, {**SOURCES[1], "source_id": 1}], "another row has the same source_id, and says som"),
+        ({**response("1", (0, 3)), "labels": [{"start": "0", "end": 3}]}, SOURCES, "not of the kind that the set has"),
+    ]
+    for row, sources, message in outside:
+        (tmp_path / "rows.jsonl").write_text(lines([row]), "utf-8")
+        (tmp_path / "source_info.jsonl").write_text(lines(sources), "utf-8")
+        with pytest.raises(InputError, match=message):
+            read_labelled(str(tmp_path / "rows.jsonl"))
 
 
 def test_grades_and_systems_are_those_of_frank_and_wikibio(tmp_path: Path) -> None:
@@ -235,6 +251,12 @@ def test_annotated_sets_as_published(tmp_path: Path) -> None:
             found = read_annotated(str(tmp_path / file))
             assert [[f.kind for f in case.findings] for case in found.cases] == cases[form]
             assert (found.taxonomy.name, found.rows) == (form, 3)
+    (tmp_path / "response.jsonl").write_text(lines([response("1", (90, 99)), response("2", (0, 5))]), "utf-8")
+    away = read_annotated(str(tmp_path / "response.jsonl"))
+    assert [len(case.findings) for case in away.cases] == [0, 1]
+    assert away.left_out == {"the marked text does not stand in the answer": 1}
+    labelled = read_labelled(str(tmp_path / "response.jsonl")).cases
+    assert [(case.hallucination, case.marks is None) for case in labelled] == [(True, True), (True, False)]
     other = {**FAVA_PAIR, "completion": "Another text."}
     (tmp_path / "training.json").write_text(squared([FAVA_PAIR, FAVA_PAIR, other]), "utf-8")
     read = read_annotated(str(tmp_path / "training.json"), reader="fava")
