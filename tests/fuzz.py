@@ -30,9 +30,9 @@ from eirene.core.errors import EireneError
 from eirene.core.json import parse_json
 from eirene.data import open_dataset, open_source
 from eirene.data.journal import open_journal
-from eirene.data.json_rows import read_source
 from eirene.data.line_checksum import sealed
 from eirene.data.published import READERS as PUBLISHED
+from eirene.data.source import read_source
 from eirene.data.topics import read_topics
 from eirene.eval.calibration import read_calibration
 from eirene.eval.datasets.annotated import read_annotated

@@ -24,7 +24,7 @@ from eirene.core.errors import InputError
 from eirene.core.loop_settings import Critic, Mode, Stop
 from eirene.core.records import Item, Perspective, Record, parse_item
 from eirene.core.tracing import Tracing
-from eirene.core.validation import described
+from eirene.core.validation import described, did_you_mean
 
 if TYPE_CHECKING:
     from eirene.agent.backends import Backend
@@ -224,7 +224,8 @@ def _make_item(item: Item | Mapping[str, Any] | None, options: Mapping[str, Any]
     unknown = next((name for name in rest if name not in Settings.model_fields), None)
     if unknown is not None:
         known = f"{', '.join(Settings.model_fields)}; of a row: {', '.join(Item.model_fields)}"
-        raise InputError(f"unknown setting {unknown!r}; known: {known}", field=unknown)
+        near = did_you_mean(unknown, (*Item.model_fields, *Settings.model_fields))
+        raise InputError(f"unknown setting {unknown!r}{near}; known: {known}", field=unknown)
     if item is None and not row:
         raise InputError("there is nothing to refine; give an item, or question= and answer=", field="item")
     if item is not None and row:

@@ -42,8 +42,8 @@ def gate(data: Judged, *, out: File, force: flags.Force = False, as_json: flags.
     with output():
         from eirene.core.usage import Usage
         from eirene.core.validation import validated
-        from eirene.data.json_rows import read_source
         from eirene.data.output import check_output, write_text
+        from eirene.data.source import read_source
         from eirene.gate.calibration import JudgedRewrite
         from eirene.gate.comparison import calibrate_gate
         from eirene.models.verifier.runtime import shipped_verifier

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from functools import partial
 from typing import TYPE_CHECKING, Annotated
 
@@ -162,7 +163,7 @@ def _show(report: QualityReport, *, as_json: bool) -> None:
         return
     from eirene.views.quality import render
 
-    console().print(render(report))
+    console().print(render(report), soft_wrap=not sys.stdout.isatty())  # a log's lines are cut nowhere
 
 
 def _exit(report: QualityReport, wanted: list[Condition]) -> None:

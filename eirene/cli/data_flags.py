@@ -141,7 +141,7 @@ def text_of(given: str, flag: str) -> str:
     """
     from eirene.data.source import read_text
 
-    if given == STDIN or (os.path.isfile(given) and not given.isalnum()):
+    if given == STDIN or (os.path.exists(given) and not os.path.isdir(given) and not given.isalnum()):
         return read_text(given).strip()
     if given.lower().endswith(_TEXT_FILES) and not any(c.isspace() for c in given):
         raise InputError(f"there is no file {given!r}", field=flag)

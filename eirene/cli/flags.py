@@ -221,7 +221,7 @@ def load_config(context: typer.Context, path: str | None) -> str | None:
 
 
 def _read_toml(path: str) -> dict[str, Any]:
-    from eirene.data.json_rows import read_source
+    from eirene.data.source import read_source
 
     source = read_source(path)
     try:

@@ -63,7 +63,7 @@ WordMaps = Annotated[
 def _read_calibration(path: str) -> Calibration | GateCalibration:
     """Read here and not where detectors are built: every worker then has the same one."""
     from eirene.core.json import parse_json
-    from eirene.data.json_rows import read_source
+    from eirene.data.source import read_source
     from eirene.eval.calibration import parse_calibration
     from eirene.gate.calibration import FORMAT
 

@@ -52,8 +52,8 @@ def report(
     """Write one page with every record of a run, to filter, search and read. It needs nothing else."""
     with output():
         from eirene.data import check_outside
-        from eirene.data.json_rows import read_source
         from eirene.data.output import STDOUT, check_output, write_text
+        from eirene.data.source import read_source
         from eirene.views.report import records_in, render_report, report_title
 
         if items is None:

@@ -6,8 +6,9 @@ is pydantic's; one formatter puts it into a sentence.
 
 from __future__ import annotations
 
+import difflib
 import re
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any, ClassVar, Self, TypeVar, get_args
 
@@ -99,7 +100,7 @@ def form_error(
     error: ValidationError, model: type[BaseModel], data: object, *, where: str | None = None, under: str = ""
 ) -> FormError:
     """The first problem of a validation of the data, in one sentence, and at how many other places there are more."""
-    problems = error.errors(include_url=False)
+    problems = sorted(error.errors(include_url=False), key=lambda problem: problem["type"] != "extra_forbidden")
     paths = [((under,) if under else ()) + _place(problem, data) for problem in problems]
     path = paths[0]
     here = [problem for problem, at in zip(problems, paths, strict=True) if at == path]  # one for each union member
@@ -139,7 +140,14 @@ def _unknown_key(name: str, loc: Path, model: type[BaseModel]) -> str:
         model = model if field is None else _model_in(field.annotation) or model
     word: str = getattr(model, "key_name", "key")
     free = " (free data goes under 'meta')" if "meta" in model.model_fields else ""
-    return f"unknown {word} {name}; known {word}s: {', '.join(model.model_fields)}{free}"
+    near = did_you_mean(str(loc[-1]), model.model_fields)
+    return f"unknown {word} {name}{near}; known {word}s: {', '.join(model.model_fields)}{free}"
+
+
+def did_you_mean(name: str, known: Iterable[str]) -> str:
+    """A question that names the known name which is nearest to one that is not; "" where none is near."""
+    near = difflib.get_close_matches(name, known, n=1)
+    return f"; did you mean {near[0]!r}?" if near and near[0] != name else ""
 
 
 def _model_in(kind: Any) -> type[BaseModel] | None:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import difflib
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
 from typing import Any
@@ -11,7 +10,7 @@ from eirene.core.coercion import CoercionError, as_id, as_meta, as_notes, as_pas
 from eirene.core.errors import InputError
 from eirene.core.history import as_turns
 from eirene.core.json import NotJsonableError, jsonable
-from eirene.core.validation import described
+from eirene.core.validation import described, did_you_mean
 from eirene.data.json_rows import Row
 
 ROW_NUMBER = "#"
@@ -149,18 +148,13 @@ def no_column(path: str, data: Iterable[str]) -> str:
     """What to say of a column that is not there."""
     names = list(data)
     shown = ", ".join(names[:30]) + (", ..." if len(names) > 30 else "")
-    near = difflib.get_close_matches(path.split(".", maxsplit=1)[0], names, n=1)
-    hint = f"; did you mean {near[0]!r}?" if near and near[0] != path else ""
-    return f"there is no column {path!r}{hint}; columns: {shown}"
+    return f"there is no column {path!r}{did_you_mean(path.split('.', maxsplit=1)[0], names)}; columns: {shown}"
 
 
 def _add(meta: dict[str, Any], name: str, value: Any, where: str) -> None:
     if name in meta:
-        raise InputError(
-            f"two columns would be {name!r} under 'meta'; map one of them to another name (--map meta.NAME=COLUMN)",
-            field="meta",
-            where=where,
-        )
+        said = f"two columns would be {name!r} under 'meta'; map one of them to another name (--map meta.NAME=COLUMN)"
+        raise InputError(said, field="meta", where=where)
     meta[name] = value
 
 
@@ -168,11 +162,8 @@ def _check_target(target: str) -> None:
     group, dot, name = target.partition(".")
     if target in FIELDS or (dot and name.strip() and group in ("perspectives", "meta")):
         return
-    near = difflib.get_close_matches(target, FIELDS, n=1)
-    hint = f" (did you mean {near[0]!r}?)" if near else ""
-    raise InputError(
-        f"--map knows no field {target!r}{hint}; fields: {', '.join(FIELDS)}, perspectives.NAME, meta.KEY", field="map"
-    )
+    said = f"--map knows no field {target!r}{did_you_mean(target, FIELDS)}; fields: {', '.join(FIELDS)}"
+    raise InputError(f"{said}, perspectives.NAME, meta.KEY", field="map")
 
 
 MISSING = object()

@@ -8,11 +8,9 @@ from __future__ import annotations
 
 import io
 import json
-import sys
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from itertools import chain
-from pathlib import Path
 from typing import BinaryIO, Protocol, TypeVar
 
 from eirene.core.errors import InputError
@@ -112,16 +110,6 @@ def taken(values: Iterable[_T], take: Sequence[int] | None) -> Iterator[_T]:
             place = next(places, None)
             if place is None:
                 return
-
-
-def read_source(path: str) -> JsonBytes:
-    """All bytes of a file, or of standard input where `path` is `-`; raises `InputError` if they cannot be read."""
-    if path == STDIN:
-        return JsonBytes("standard input", sys.stdin.buffer.read())
-    try:
-        return JsonBytes(path, Path(path).read_bytes())
-    except (OSError, ValueError) as error:
-        raise cannot_read(path, error) from None
 
 
 def cannot_read(path: str, error: OSError | ValueError) -> InputError:

@@ -18,7 +18,7 @@ from typing import IO, BinaryIO, Protocol, cast
 
 from eirene.core.errors import InputError
 from eirene.core.json import utf8_text
-from eirene.data.json_rows import STDIN, Row, cannot_read, reason
+from eirene.data.json_rows import STDIN, JsonBytes, Row, cannot_read, reason
 
 HELD_BYTES = 64 * 2**20
 """What comes through a pipe is held in memory up to this size, and in a temporary file above it."""
@@ -119,17 +119,29 @@ def _unzipped(packed: Bytes) -> Iterator[BinaryIO]:
 
 
 def bytes_of(name: str) -> Bytes:
-    """The bytes of a file, of a named pipe, or of standard input where the name is `-`."""
+    """The bytes of a file, of a named pipe, or of standard input where the name is `-`.
+
+    Raises `InputError` for a device, which may have no end; a terminal's lines have one.
+    """
     if name == STDIN:
         return PipedBytes("standard input", sys.stdin.buffer)
     try:
         mode = os.stat(name).st_mode
-        if not (stat.S_ISFIFO(mode) or stat.S_ISCHR(mode)):
+        if not (stat.S_ISFIFO(mode) or stat.S_ISCHR(mode) or stat.S_ISBLK(mode)):
             return FileBytes(name)
         with open(name, "rb") as pipe:
+            if not (stat.S_ISFIFO(mode) or pipe.isatty() or os.path.sameopenfile(pipe.fileno(), 0)):
+                raise InputError("is a device; name a file or a pipe, or - for standard input", where=name)
             return PipedBytes(name, pipe)
     except (OSError, ValueError) as error:
         raise cannot_read(name, error) from None
+
+
+def read_source(path: str) -> JsonBytes:
+    """All bytes of a file, a pipe or standard input; raises `InputError` if they cannot be read."""
+    contents = bytes_of(path)
+    with read_errors(contents.name), contents.open() as opened:
+        return JsonBytes(contents.name, opened.read())
 
 
 def read_text(name: str) -> str:

@@ -96,7 +96,7 @@ class Calibration(_Part):
 
 def read_calibration(path: str) -> Calibration:
     """The calibration in a file of `eirene calibrate`. Raises `InputError` for anything else, with the reason."""
-    from eirene.data.json_rows import read_source
+    from eirene.data.source import read_source
 
     return parse_calibration(parse_json(read_source(path).data, where=path), where=path)
 

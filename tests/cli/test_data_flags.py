@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import gzip
 import json
+import os
+import threading
 from pathlib import Path
 from typing import Any
 
@@ -128,7 +130,7 @@ def test_a_config_file_may_hold_a_map(run: Run, tmp_path: Path) -> None:
 ERRORS: list[tuple[tuple[Any, ...], str]] = [
     ((TABLE,), "line 2: there is no column 'question'; columns: key, prompt, response"),
     ((TABLE, "--map", "question=promt"), "there is no column 'promt'; did you mean 'prompt'?"),
-    ((TABLE, "--map", "questoin=prompt"), "--map knows no field 'questoin' (did you mean 'question'?)"),
+    ((TABLE, "--map", "questoin=prompt"), "--map knows no field 'questoin'; did you mean 'question'?"),
     ((TABLE, "--reader", "squadd"), "there is no reader 'squadd'; readers: asqa, begin, chat, deepeval"),
     ((TABLE, "--reader", "asqa"), "line 2: is no row of ASQA"),
     ((TABLE, "--format", "xls"), "'xls' is not one of"),
@@ -152,6 +154,10 @@ def test_bad_data_is_one_clear_line_in_every_command(
     assert list(tmp_path.iterdir()) == []
 
 
-def test_rows_may_come_through_a_pipe(run: Run) -> None:
+def test_rows_and_texts_may_come_through_a_pipe(run: Run, tmp_path: Path) -> None:
     done = run("score", "-", "--format", "csv", *MAP, "--detectors", "rouge", "--out", "-", stdin=TABLE.read_bytes())
     assert ids(done.out) == list(STATUSES)
+    os.mkfifo(tmp_path / "pipe")
+    threading.Thread(target=(tmp_path / "pipe").write_bytes, args=(b"Trams hum.\n",), daemon=True).start()
+    told = run("refine", "--question", "Trams?", "--answer", tmp_path / "pipe", "--context", "Trams hum.", "--json")
+    assert told.record["original"] == "Trams hum."

@@ -173,6 +173,7 @@ def test_a_figure_is_looked_up_or_its_reason(report: Any, path: str, found: Any)
         (("eir-9", "--data", "{}"), "there is no such table"),
         (("nonsense",), "nonsense has no command: there is no such table; tables with one: eir-3, eir-4, "),
         (("npov-1", "--data", "{}", "--model", "gguf:no.gguf"), "no.gguf"),
+        (("eir-6", "--data", "{}"), "has no data set of eir-6"),
         (("chainpoll-9", "--data", "{}"), "asks a chat model"),
         (("npov-1", "--data", "{}"), "has no data set of npov-1"),
         (("npov-1", "--data", "{}", "--sample", "ten"), "'ten'"),
@@ -180,6 +181,7 @@ def test_a_figure_is_looked_up_or_its_reason(report: Any, path: str, found: Any)
 )
 def test_bad_input_is_one_line(arguments: tuple[str, ...], said: str, run: Run, tmp_path: Path) -> None:
     """What came, what was wanted, what to change; nothing is left behind."""
+    (tmp_path / "knowledge_qa.jsonl").touch()
     out = ("--out", str(tmp_path / "out"))
     assert_error(run("papers", *(str(tmp_path) if part == "{}" else part for part in arguments), *out), said)
     assert not (tmp_path / "out").exists()

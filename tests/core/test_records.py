@@ -43,7 +43,11 @@ BAD: list[tuple[dict[Any, Any], str | None, str]] = [
     ({**ROW, "answer": b"bytes"}, "answer", "must be a valid string, got bytes"),
     ({**ROW, "answer": "a\x00b"}, "answer", "contains a NUL character"),
     ({**ROW, "answer": "a\ud800"}, "answer", "contains half a surrogate pair"),
-    ({**ROW, "qestion": "x"}, "qestion", "unknown key 'qestion'; known keys: id, question, history, answer,"),
+    (
+        {**ROW, "qestion": "x"},
+        "qestion",
+        "unknown key 'qestion'; did you mean 'question'?; known keys: id, question, history,",
+    ),
     ({**ROW, 5: "x"}, "[5]", "keys must be strings, got the number 5"),
     ({**ROW, "id": ""}, "id", "'id' must not be blank"),
     ({**ROW, "id": 7.5}, "id", "'id' must be a text or a whole number, got the number 7.5"),

@@ -22,8 +22,12 @@ ROUND: dict[str, Any] = {"critique": None, "candidate": None, "scores": {}, "why
 
 BAD: list[tuple[Callable[[], object], str]] = [
     (eirene.Item, "'question' is missing (and 1 more problem)"),  # type: ignore[call-arg]
+    (lambda: eirene.Item(question="q", anser="x"), "unknown key 'anser'; did you mean 'answer'?"),  # type: ignore[call-arg]
     (lambda: eirene.Item("Q?"), "Item takes its fields by name (question=..., answer=...), got the text 'Q?'"),  # type: ignore[call-arg,misc]
-    (lambda: eirene.Item(**QA, anwser="x"), "unknown key 'anwser'; known keys: id, question, history, answer,"),  # type: ignore[arg-type]
+    (
+        lambda: eirene.Item(**QA, anwser="x"),
+        "unknown key 'anwser'; did you mean 'answer'?; known keys: id, question, history,",
+    ),  # type: ignore[arg-type]
     (lambda: eirene.Item(question=5, answer="A."), "'question' must be a valid string, got the number 5"),  # type: ignore[arg-type]
     (lambda: eirene.Item(**QA, meta={"a": {"b": [{1}]}}), "'meta.a.b[0]' must be a valid JSON value, got set {1}"),  # type: ignore[arg-type]
     (lambda: eirene.Item(**QA, meta={"Source": {"list": [{1}]}}), "'meta.Source.list[0]' must be a valid JSON"),  # type: ignore[arg-type]
@@ -61,13 +65,13 @@ BAD: list[tuple[Callable[[], object], str]] = [
     (lambda: eirene.RefiningChatModel(MODEL, tags="x"), "'tags' must be a valid list, got the text 'x'"),
     (lambda: eirene.RefineMiddleware(settings={"samples": 1}), "'samples' must be greater than or equal to 3"),
     (lambda: eirene.refine_node(settings=5), "settings must be Settings or a mapping such as {'samples': 10}, got"),  # type: ignore[arg-type]
-    (lambda: eirene.build_graph(settings={"sample": 5}), "unknown setting 'sample'; known"),
+    (lambda: eirene.build_graph(settings={"sample": 5}), "unknown setting 'sample'; did you mean 'samples'?; known"),
     (lambda: eirene.build_graph(backend_options={"x": 5}), "backend_options must be BackendOptions or a mapping of"),
     (lambda: eirene.ScriptedChatModel("a"), "script must be a list of replies or a function, got the text 'a'"),
     (lambda: eirene.ScriptedChatModel(["a"], n="x"), "'n' must be a valid integer, got the text 'x'"),
     (eirene.refine, "there is nothing to refine; give an item, or question= and answer="),
     (lambda: eirene.refine(QA, answer="A."), "the item was given twice: whole, and by answer; give it one way"),
-    (lambda: eirene.refine(**QA, contxt="x"), "unknown setting 'contxt'; known: mode,"),
+    (lambda: eirene.refine(**QA, contxt="x"), "unknown setting 'contxt'; did you mean 'context'?; known: mode,"),
     (lambda: eirene.refine(**QA, checkpointer=5), "checkpointer must be one of LangGraph's, such as"),
     (lambda: eirene.initial_state({"question": "Q?"}, 0), "'answer' is missing"),
 ]

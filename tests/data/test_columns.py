@@ -221,7 +221,7 @@ def test_a_map_that_makes_no_sense_is_refused(subtests: pytest.Subtests) -> None
         (["question"], "--map is FIELD=COLUMN, got 'question'"),
         (
             ["anwser=x"],
-            "--map knows no field 'anwser' (did you mean 'answer'?); fields: id, question, history, answer, "
+            "--map knows no field 'anwser'; did you mean 'answer'?; fields: id, question, history, answer, "
             "perspectives, context, feedback, gold, meta, perspectives.NAME, meta.KEY",
         ),
         (["context.a=x"], "--map knows no field 'context.a'"),

@@ -13,7 +13,8 @@ from hypothesis import strategies as st
 
 from eirene.core.errors import InputError
 from eirene.core.json import parse_json
-from eirene.data.json_rows import JsonBytes, count_json_rows, json_rows, read_source, taken
+from eirene.data.json_rows import JsonBytes, count_json_rows, json_rows, taken
+from eirene.data.source import read_source
 
 ROW = {"question": "Why?", "answer": "Because."}
 LINE = json.dumps(ROW)

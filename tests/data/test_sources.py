@@ -18,7 +18,7 @@ from eirene.cli.data_flags import FormatName
 from eirene.core.errors import InputError
 from eirene.data import check_outside, open_source
 from eirene.data.open import FORMATS
-from eirene.data.source import PipedBytes, read_text
+from eirene.data.source import PipedBytes, read_source, read_text
 
 ROWS = [{"question": f"Why {n}?", "answer": "So."} for n in range(5)]
 LINES = "".join(json.dumps(row) + "\n" for row in ROWS).encode()
@@ -104,14 +104,26 @@ def test_a_text_is_read_like_rows(tmp_path: Path, monkeypatch: pytest.MonkeyPatc
         assert str(caught.value).startswith(f"{tmp_path / 'x.gz'}: {said}")
 
 
-def test_a_named_pipe_can_be_read_twice(tmp_path: Path) -> None:
-    """As of `eirene score <(zcat rows.gz)`."""
+def test_a_named_pipe_can_be_read_twice_and_a_device_only_as_standard_input(tmp_path: Path) -> None:
+    """As of `eirene score <(zcat rows.gz)`; a device such as /dev/zero would fill the disk."""
     os.mkfifo(tmp_path / "pipe")
     thread = threading.Thread(target=(tmp_path / "pipe").write_bytes, args=(LINES,))
     thread.start()
     source = open_source(str(tmp_path / "pipe"))
     thread.join()
     assert [row.data for row in source.rows()] == [row.data for row in source.rows()] == ROWS
+    kept, (pipe, end), null = os.dup(0), os.pipe(), os.open(os.devnull, os.O_RDONLY)
+    try:
+        for standard_input, said in ((pipe, "is a device; name a file or a pipe"), (null, "is empty")):
+            os.dup2(standard_input, 0)
+            with pytest.raises(InputError, match=f"{os.devnull}: {said}"):
+                list(open_source(os.devnull).rows())
+            with pytest.raises(InputError, match=f"{os.devnull}: {said}"):
+                list(read_source(os.devnull).rows())
+    finally:
+        os.dup2(kept, 0)
+        for file in (kept, pipe, end, null):
+            os.close(file)
 
 
 def test_what_comes_through_a_pipe_is_kept_on_disk_where_it_is_large() -> None:

@@ -55,7 +55,7 @@ def test_what_is_wrong_is_named(subtests: pytest.Subtests) -> None:
     cases: list[tuple[object, str]] = [
         ([], "must be a JSON object"),
         ({}, "'question' is missing"),
-        (changed(qestion="x"), "unknown key 'qestion'; known keys: question, perspectives"),
+        (changed(qestion="x"), r"unknown key 'qestion'; did you mean 'question'\?; known keys: question, perspectives"),
         (changed(question=" "), "'question' must not be blank"),
         (changed(question="a\x00"), "NUL"),
         (changed(perspectives="pro"), "'perspectives'"),

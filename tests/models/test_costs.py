@@ -68,7 +68,7 @@ def test_the_shipped_list_says_when_and_where_it_was_taken() -> None:
         ('[models."a:b"]\ninput = true\noutput = 1', "'models.a:b.input' must be a "),
         (
             '[models."a:b"]\ninput = 1\noutput = 1\nimput = 1',
-            "unknown key 'models.a:b.imput'; known keys: input, output, cached",
+            "unknown key 'models.a:b.imput'; did you mean 'input'?; known keys: input, output, cached",
         ),
         ("[models", "is not TOML"),
     ],

@@ -20,7 +20,8 @@ from eirene.core.errors import InputError
 from eirene.core.quality import QualityRow
 from eirene.core.signature import digest
 from eirene.core.validation import FrozenModel, described, validated
-from eirene.data.json_rows import Row, read_source
+from eirene.data.json_rows import Row
+from eirene.data.source import read_source
 from eirene.gate.verdict import harm_by_scores
 
 _KEY = "eirene_baseline"

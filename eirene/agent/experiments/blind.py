@@ -17,7 +17,7 @@ from eirene.core.records import MODES, Item, Mode
 from eirene.core.scores import wilson
 from eirene.core.signature import digest
 from eirene.core.validation import FrozenModel, validated
-from eirene.data.json_rows import read_source
+from eirene.data.source import read_source
 from eirene.eval.metrics.agreement import agreement
 from eirene.eval.metrics.bootstrap import Estimate
 from eirene.gate.calibration import JudgedRewrite

@@ -140,12 +140,12 @@ async def measure(name: str, run: PaperRun) -> Json:
     it is there, and for rows of another set under a set's name.
     """
     table, sets = table_named(name), papers()["data"]
-    if "needs" in table and (run.judge is None or table["needs"] == "model") and run.model == EMBEDDED:
-        raise InputError(f"{name} asks a chat model: give --model provider:model, hf:... or gguf:FILE", field="model")
     if not any(map(run.find, table["blocks"])):
         wanted = [sets[data] for data in dict.fromkeys(b["data"] for b in table["blocks"] if "data" in b)]
         said = "; ".join(f"{' or '.join(one['files'])} ({one['about']})" for one in wanted)
         raise InputError(f"has no data set of {name}; wanted: {said}", field="data", where=str(run.data))
+    if "needs" in table and (run.judge is None or table["needs"] == "model") and run.model == EMBEDDED:
+        raise InputError(f"{name} asks a chat model: give --model provider:model, hf:... or gguf:FILE", field="model")
     return {"table": name, "blocks": [await _block(table, block, run) for block in table["blocks"]]}
 
 
