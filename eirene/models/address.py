@@ -36,11 +36,8 @@ def check_address(url: str, *, name: str = "base_url") -> str:
         is_address = False
     if not is_address:
         said = " ".join(redacted(url.strip(), secrets_in_url(url.strip())).split())
-        raise InputError(
-            f"{name} must be the http:// or https:// address of a server, such as http://HOST:PORT/v1, "
-            f"got {said[:200]!r}",
-            field="base_url",
-        )
+        what = f"{name} must be the http:// or https:// address of a server, such as http://HOST:PORT/v1"
+        raise InputError(f"{what}, got {said[:200]!r}", field="base_url")
     return url
 
 

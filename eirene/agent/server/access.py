@@ -243,11 +243,8 @@ class ServeOptions:
         if self.key is not None and not (self.key.isascii() and self.key.isprintable() and self.key.strip()):
             raise InputError("the API key must be printable ASCII and not blank", field="api_key")
         if not self.host.strip():
-            raise InputError(
-                f"host must be an address or a name of this machine such as 127.0.0.1, got {self.host!r}; "
-                "0.0.0.0 listens on all of its addresses",
-                field="host",
-            )
+            what = f"host must be an address or a name of this machine such as 127.0.0.1, got {self.host!r}"
+            raise InputError(f"{what}; 0.0.0.0 listens on all of its addresses", field="host")
         if self.key is None and not is_loopback(self.host):
             said = f"{self.host} can be reached from other machines, and without a key so can the server"
             raise InputError(f"{said}; give --api-key or set EIRENE_API_KEY, or listen on 127.0.0.1", field="host")

@@ -191,9 +191,19 @@ def read_forms(
         keys = " or ".join(form.keys + (f" and in meta {form.meta}" if form.meta else "") for form in chosen)
         raise InputError(f"is no row of {chosen[0].name}: it needs {keys}", where=first.where)
     if form is None:
-        raise InputError(unknown.format(", ".join(dict.fromkeys(form.name for form in known))), where=first.where)
+        names = ", ".join(dict.fromkeys(form.name for form in known))
+        raise InputError(unknown.format(names) + _nearest(first.data, known), where=first.where)
     others = {} if form.beside is None else rows_beside(source.name, *form.beside)
     return form, (read_row(form, row, others) for row in chain([first], rows))
+
+
+def _nearest(data: object, forms: Sequence[Form]) -> str:
+    """What a row lacks of the form of which it has the most keys; "" where that is half of them."""
+    there = set(data) if isinstance(data, dict) else set()
+    wanted = [(set(keys.split(",")), form.name) for form in forms for keys in form.keys.split(";")]
+    keys, name = min(wanted, key=lambda one: len(one[0] - there) / len(one[0]))
+    lacks = sorted(keys - there)
+    return f". For {name} it lacks {', '.join(lacks)}" if 0 < 2 * len(lacks) < len(keys) else ""
 
 
 def _has(data: object, form: Form) -> bool:
@@ -293,11 +303,8 @@ def _label(name: str, value: Any, where: str) -> Any:
     if name in ("hallucination", "coverage"):
         said = _SAID.get(str(value).strip().lower())
         if said is None:
-            raise InputError(
-                f"{value!r} says neither that there is an error nor that there is none; use true or false, 1 or 0",
-                field=name,
-                where=where,
-            )
+            what = f"{value!r} says neither that there is an error nor that there is none; use true or false, 1 or 0"
+            raise InputError(what, field=name, where=where)
         return said
     if name in ("cluster", "system"):
         return str(value)

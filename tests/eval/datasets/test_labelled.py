@@ -81,6 +81,7 @@ def test_a_row_that_cannot_be_read_is_named(tmp_path: Path) -> None:
     wrong: list[tuple[tuple[object, ...], str]] = [
         (({"a": 1},), "line 1: is of no known labelled form; known: BEGIN"),
         (({"question": "x", "answer": "y", "meta": {}},), "needs 'labels' in its meta"),
+        (({"hash": "h", "model_name": "m", "summary": "Rain."},), r"\. For FRANK it lacks Factuality"),
         ((SOUND, {"a": 1}), "line 2: is no row of BEGIN: there is no column 'message'"),
         ((SOUND, [1]), "line 2: is no row of BEGIN: no JSON object"),
         (({**SOUND, "response": " "},), "'answer' must not be blank"),
