@@ -27,6 +27,7 @@ from eirene.agent.experiments.critic import aevaluate_feedback, arun_critic, fou
 from eirene.agent.experiments.detectors import Evaluated, EvaluateOptions, aevaluate_detectors, summarise
 from eirene.agent.settings import Settings
 from eirene.agent.state import Parts
+from eirene.core.concurrency import run_bounded
 from eirene.core.errors import InputError, MissingExtraError
 from eirene.core.records import Item, parse_item
 from eirene.core.scores import Scores, Unscored, number
@@ -295,16 +296,18 @@ class _Errors:
 
 async def _answers(_: Json, block: Json, place: str, run: PaperRun) -> Json:
     """The model's own answers to the questions, judged, and held against further ones."""
-    questions = dict.fromkeys(case.item.question for case in _cases(block, place))
     source = SampleSource(run.resources.chat(run.model, field="model"), count=1 + run.resources.samples, seed=run.seed)
     kept = run.out / f"answers-{digest([source.version, run.base_url, run.seed])[:12]}.json"
     texts = _kept(kept) if kept.is_file() else {}
-    for question in (asked := run.drawn(list(questions))):
-        if question not in texts:
-            found = await source.get(case_of(Item(question=question, answer="?")), meter=Meter())
-            if not isinstance(found, Unscored):
-                texts[question] = list(found)
-                write_text(str(kept), json.dumps(texts, ensure_ascii=False), force=True)
+    asked = run.drawn(list(dict.fromkeys(case.item.question for case in _cases(block, place))))
+
+    async def draw(question: str) -> tuple[str, Sequence[str] | Unscored]:
+        return question, await source.get(case_of(Item(question=question, answer="?")), meter=Meter())
+
+    async for question, found in run_bounded((q for q in asked if q not in texts), draw, room=lambda: run.workers):
+        if not isinstance(found, Unscored):
+            texts[question] = list(found)
+            write_text(str(kept), json.dumps(texts, ensure_ascii=False), force=True)
     said = [(question, texts[question]) for question in asked if question in texts]
     items = [Item(question=question, answer=first, meta={"samples": rest}) for question, (first, *rest) in said]
     built = (_Errors(ErrorJudge(run.resources.judge)), build_detector("selfcheck-prompt", run.resources))
@@ -343,11 +346,8 @@ async def _edits(_: Json, block: Json, place: str, run: PaperRun) -> Json:
 
     read = {item.id: item for item in map(_biography, open_source(place).rows())}
     corpus, use, encoder = run.out / "references.jsonl", block["use"], shipped_encoder()
-    write_text(
-        str(corpus),
-        "".join(json.dumps({"text": i.gold, "title": _subject(i)}) + "\n" for i in read.values()),
-        force=True,
-    )
+    lines = (json.dumps({"text": i.gold, "title": _subject(i)}) + "\n" for i in read.values())
+    write_text(str(corpus), "".join(lines), force=True)
     try:
         reranker = CrossEncoder(use["rerank"]) if "rerank" in use else None
     except (InputError, MissingExtraError):
