@@ -296,10 +296,10 @@ class _Errors:
 
 async def _answers(_: Json, block: Json, place: str, run: PaperRun) -> Json:
     """The model's own answers to the questions, judged, and held against further ones."""
+    asked = run.drawn(list(dict.fromkeys(case.item.question for case in _cases(block, place))))
     source = SampleSource(run.resources.chat(run.model, field="model"), count=1 + run.resources.samples, seed=run.seed)
     kept = run.out / f"answers-{digest([source.version, run.base_url, run.seed])[:12]}.json"
     texts = _kept(kept) if kept.is_file() else {}
-    asked = run.drawn(list(dict.fromkeys(case.item.question for case in _cases(block, place))))
 
     async def draw(question: str) -> tuple[str, Sequence[str] | Unscored]:
         return question, await source.get(case_of(Item(question=question, answer="?")), meter=Meter())
