@@ -94,7 +94,7 @@ class LabelledSet:
         return f"{self.rows:,} rows read as {self.form}: {len(self.cases):,} labelled answers{more}"
 
 
-def listed(value: object, name: str, kind: type[T]) -> list[T]:
+def list_of(value: object, name: str, kind: type[T]) -> list[T]:
     """The value of a field, a list of texts, lists or objects; raises `ValueError` for anything else."""
     if not isinstance(value, list) or not all(isinstance(one, kind) for one in value):
         kinds: dict[type, str] = {str: "texts", list: "lists", dict: "objects"}
@@ -164,8 +164,8 @@ def with_own_ids(cases: Iterable[C]) -> Iterator[C]:
 def _from_qa_feedback(data: dict[str, Any], where: str) -> FeedbackCase:
     """`prediction 1`, the answer that was annotated, with its passages as context."""
     try:
-        missing = listed(data["feedback"]["missing-info"], "missing-info", dict)
-        passages = [_passage(listed(p, "passages", str)) for p in listed(data["passages"], "passages", list)]
+        missing = list_of(data["feedback"]["missing-info"], "missing-info", dict)
+        passages = [_passage(list_of(p, "passages", str)) for p in list_of(data["passages"], "passages", list)]
         item = {"question": data["question"], "answer": data["prediction 1"]}  # as published, rows have no id
         item |= {"id": str(data["id"])} if "id" in data else {}
     except (KeyError, TypeError, AttributeError, IndexError, ValueError) as error:

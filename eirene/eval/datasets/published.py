@@ -14,7 +14,7 @@ from eirene.core.records import Item, parse_item
 from eirene.data import haluquestqa as hqa
 from eirene.data.json_rows import Row
 from eirene.data.published import ASKS_TEXT, READERS
-from eirene.eval.datasets.base import Labelled, Mark, listed, marked_faults, meaning, parse_feedback_case, stretch
+from eirene.eval.datasets.base import Labelled, Mark, list_of, marked_faults, meaning, parse_feedback_case, stretch
 
 _SIDES = ("pro", "con")
 _OTHER_PREDICTIONS = ("prediction 2", "prediction 3", "prediction 4")
@@ -48,7 +48,7 @@ def labelled_by(
         wrong = meaning(says, data[column], column)
         if wrong is None:
             return f"{data[column]}: neither right nor wrong"
-        marks = None if spans is None else placed(item.answer, listed(data[spans], spans, str), faulty=wrong)
+        marks = None if spans is None else placed(item.answer, list_of(data[spans], spans, str), faulty=wrong)
         return Labelled(item, "\n".join(item.context or [item.question]), hallucination=wrong, marks=marks)
 
     spread = READERS[reader].spread or (lambda row: (row,))
@@ -87,7 +87,7 @@ def qa_feedback(data: dict[str, Any], row: Row) -> Labelled:
     case = parse_feedback_case(row)
     others = [data[key] for key in _OTHER_PREDICTIONS if isinstance(data.get(key), str) and data[key].strip()]
     item = case.item.model_copy(update={"meta": {**case.item.meta, "samples": others}}) if others else case.item
-    errors = listed(data["feedback"]["errors"], "errors", dict)
+    errors = list_of(data["feedback"]["errors"], "errors", dict)
     spans = [e for e in errors if meaning(_UNFAITHFUL, e["error type"], "error type")]
     return Labelled(
         item,
@@ -107,7 +107,7 @@ def ragtruth(data: dict[str, Any], row: Row, told: Mapping[str, Any]) -> Labelle
         passages = [p for p in source["passages"].split("\n\n") if p.strip()]
     elif not isinstance(source, str):
         passages = [f"{key}: {json.dumps(value, ensure_ascii=False)}" for key, value in source.items()]
-    labels = listed(data["labels"], "labels", dict)
+    labels = list_of(data["labels"], "labels", dict)
     return Labelled(
         passage_item(row, f"{data['source_id']}-{data['model']}", question, data["response"], passages),
         cluster=str(data["source_id"]),
@@ -139,13 +139,13 @@ def wikibio(data: dict[str, Any], row: Row) -> Labelled:
 
     The twenty other passages are the samples of `selfcheck-*`.
     """
-    text, sentences = data["gpt3_text"], listed(data["gpt3_sentences"], "gpt3_sentences", str)
-    grades = [meaning(_WRONG, label, "annotation") for label in listed(data["annotation"], "annotation", str)]
+    text, sentences = data["gpt3_text"], list_of(data["gpt3_sentences"], "gpt3_sentences", str)
+    grades = [meaning(_WRONG, label, "annotation") for label in list_of(data["annotation"], "annotation", str)]
     if len(grades) != len(sentences):
         raise ValueError(f"'annotation' has {len(grades)} labels for {len(sentences)} sentences")
     name = str(data["wiki_bio_test_idx"])
     item = passage_item(row, name, data.get("prompt", ASKS_TEXT), text, [data["wiki_bio_text"]])
-    told = listed(data.get("gpt3_text_samples") or [], "gpt3_text_samples", str)
+    told = list_of(data.get("gpt3_text_samples") or [], "gpt3_text_samples", str)
     samples = [sample for sample in told if sample.strip()]
     return Labelled(
         item.model_copy(update={"meta": {"samples": samples}}) if samples else item,
@@ -166,8 +166,8 @@ def expertqa(data: dict[str, Any], row: Row) -> list[Labelled]:
 
 
 def _of_expert(question: str, system: str, told: Mapping[str, Any], row: Row) -> Labelled:
-    answer, claims = told["answer_string"], listed(told["claims"], "claims", dict)
-    evidence = [text for claim in claims for text in listed(claim["evidence"] or [], "evidence", str)]
+    answer, claims = told["answer_string"], list_of(told["claims"], "claims", dict)
+    evidence = [text for claim in claims for text in list_of(claim["evidence"] or [], "evidence", str)]
     faulty = {"Complete": False, "Partial": True, "Incomplete": True}
     labels: Sequence[bool | None] = [faulty.get(claim["support"]) for claim in claims]
     judged = zip((claim["claim_string"] for claim in claims), labels, strict=True)
