@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from contextlib import contextmanager
+from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 import typer
@@ -54,7 +55,7 @@ def report(
         from eirene.data import check_outside
         from eirene.data.output import STDOUT, check_output, write_text
         from eirene.data.source import read_source
-        from eirene.views.report import records_in, render_report, report_title
+        from eirene.views.report import records_in, render_report
 
         if items is None:
             _check_flags(data, corpus, verify=verify, has_config=config is not None)
@@ -64,7 +65,7 @@ def report(
         rows = ((row.where, row.data) for row in read_source(run).rows())
         given = _items(items, data, corpus)
         with _verifying(verify=verify) as verified:
-            page = render_report(records_in(rows), title=report_title(run), items=given, verified=verified)
+            page = render_report(records_in(rows), title=Path(run).name or "Run", items=given, verified=verified)
         write_text(out, page, force=force)
         if out != STDOUT:
             say(f"wrote {out}")

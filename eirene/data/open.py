@@ -14,7 +14,7 @@ from eirene.data.arrow import PREFIX, ParquetSource, open_folder, open_hub
 from eirene.data.columns import ColumnMap
 from eirene.data.dataset import Dataset, Selection, Shape
 from eirene.data.json_rows import STDIN
-from eirene.data.published import Reader, reader_named, reader_of
+from eirene.data.published import READERS, Reader, reader_named
 from eirene.data.source import Bytes, RowSource, Unzipped, bytes_of, read_errors
 from eirene.data.text_files import CsvSource, JsonSource
 
@@ -98,14 +98,12 @@ def _open_file(name: str, *, format: str, key: str | None = None) -> RowSource:
             contents = Unzipped(contents)
         elif kind is None:
             kind = "parquet" if start == _PARQUET else None
+    if key is not None and kind not in (None, "json"):
+        raise InputError(f"is {kind}, which has no key {key!r}; FILE.json@KEY is for one JSON object", where=name)
     if kind == "parquet":
-        _no_key(name, key, kind)
         return ParquetSource(contents)
     if kind in ("csv", "tsv"):
-        _no_key(name, key, kind)
         return CsvSource(contents, separator="\t" if kind == "tsv" else None)
-    if key is not None and kind == "jsonl":
-        _no_key(name, key, kind)
     return JsonSource(contents, key=key, by_line=kind == "jsonl")
 
 
@@ -117,11 +115,6 @@ def _start(contents: Bytes) -> bytes:
 def _no_format(name: str, format: str) -> None:
     if format != "auto":
         raise InputError(f"is a dataset, which has a form of its own; leave --format {format} out", where=name)
-
-
-def _no_key(name: str, key: str | None, kind: str) -> None:
-    if key is not None:
-        raise InputError(f"is {kind}, which has no key {key!r}; FILE.json@KEY is for one JSON object", where=name)
 
 
 def open_dataset(
@@ -153,7 +146,7 @@ def _recognised(source: RowSource) -> Reader | None:
         first = next(iter(source.rows(take=[0])), None)
     except InputError:
         return None
-    return None if first is None else reader_of(first.data)
+    return None if first is None else next((reader for reader in READERS.values() if reader.knows(first.data)), None)
 
 
 def opened(data: str | RowSource) -> RowSource:

@@ -223,17 +223,18 @@ class Columns:
         return found
 
 
-def spread_pairs(right: str, wrong: str) -> Callable[[Row], Iterator[Row]]:
-    """Makes two rows of a row of HaluEval: its sound answer and its hallucinated one, told apart in `hallucination`."""
+def spread_pairs(name: str) -> Callable[[Row], Iterator[Row]]:
+    """Makes two rows of a row of HaluEval, as the hub's samples are: its sound answer and its hallucinated one."""
+    right, wrong = f"right_{name}", f"hallucinated_{name}"
 
     def spread(row: Row) -> Iterator[Row]:
         data = row.data
         if not isinstance(data, dict) or not {right, wrong} <= set(data):
             yield row
             return
-        rest = {name: value for name, value in data.items() if name not in (right, wrong)}
+        rest = {key: value for key, value in data.items() if key not in (right, wrong)}
         for column, says in ((right, "no"), (wrong, "yes")):
-            yield Row(f"{row.where}, {column}", {**rest, "answer": data[column], "hallucination": says})
+            yield Row(f"{row.where}, {column}", {**rest, name: data[column], "hallucination": says})
 
     return spread
 
@@ -282,8 +283,10 @@ class Reader:
 
     def knows(self, data: object) -> bool:
         """Whether a row is of this form, by its keys. One with `question` and `answer` is of no form without these."""
-        is_own = isinstance(data, dict) and _OWN.issubset(data) and not _OWN.issubset(self.keys.split(","))
-        return bool(self.keys) and isinstance(data, dict) and not is_own and has_keys(data, self.keys)
+        if not isinstance(data, dict):
+            return False
+        forms = (form.split(",") for form in self.keys.split(";") if form and has_keys(data, form))
+        return any(_OWN.issubset(form) or not _OWN.issubset(data) for form in forms)
 
 
 def has_keys(data: Mapping[str, Any], keys: str) -> bool:
@@ -295,9 +298,10 @@ def _columns(name: str, title: str, keys: str, *, asks: str = "", **columns: str
     return Reader(name, Columns(title, columns, asks), keys=keys)
 
 
-def _pairs(kind: str, keys: str, right: str, wrong: str, **columns: str) -> Reader:
-    read = Columns(f"HaluEval {kind}", {**columns, "answer": "answer"}, ASKS_TEXT)
-    return Reader(f"halueval-{kind}", read, spread_pairs(right, wrong), f"{keys},{right},{wrong}")
+def _pairs(kind: str, name: str, **columns: str) -> Reader:
+    read, given = Columns(f"HaluEval {kind}", {**columns, "answer": name}, ASKS_TEXT), ",".join(columns.values())
+    keys = f"{given},right_{name},hallucinated_{name};{given},{name},hallucination"
+    return Reader(f"halueval-{kind}", read, spread_pairs(name), keys)
 
 
 READERS = {
@@ -311,15 +315,15 @@ READERS = {
                  context="retrieval_context", gold="expected_output"),
         Reader("eli5", read_eli5, keys="title,answers,selftext"),
         _columns("factool", "FacTool", "prompt,response,label,claims", question="prompt", answer="response"),
+        _columns("frank", "FRANK", "article,summary,summary_sentences", asks=ASKS_TEXT, answer="summary",
+                 context="article"),
         _columns("halubench", "HaluBench", "passage,question,answer,label,source_ds", id="id", question="question",
                  answer="answer", context="passage"),
         _columns("halueval", "HaluEval", "user_query,chatgpt_response,hallucination", id="ID", question="user_query",
                  answer="chatgpt_response"),
-        _pairs("qa", "knowledge,question", "right_answer", "hallucinated_answer", question="question",
-               context="knowledge"),
-        _pairs("dialogue", "knowledge,dialogue_history", "right_response", "hallucinated_response",
-               question="dialogue_history", context="knowledge"),
-        _pairs("summarization", "document", "right_summary", "hallucinated_summary", context="document"),
+        _pairs("qa", "answer", question="question", context="knowledge"),
+        _pairs("dialogue", "response", question="dialogue_history", context="knowledge"),
+        _pairs("summarization", "summary", context="document"),
         Reader("haluquestqa", haluquestqa.read, haluquestqa.spread,
                "instruction,input,output;question_text,ans1_text,ans2_text;preferred_response,rejected_response"),
         _columns("llm-aggrefact", "LLM-AggreFact", "dataset,doc,claim,label", asks=ASKS_TEXT, answer="claim",
@@ -336,8 +340,3 @@ def reader_named(name: str) -> Reader:
     if name not in READERS:
         raise InputError(f"there is no reader {name!r}; readers: {', '.join(READERS)}", field="reader")
     return READERS[name]
-
-
-def reader_of(data: object) -> Reader | None:
-    """The reader that knows a row of a published form by its keys; None for a row of Eirene's own, and any other."""
-    return next((reader for reader in READERS.values() if reader.knows(data)), None)

@@ -204,7 +204,8 @@ def refine_messages(
     values = {"question": break_control_tokens(item.question), "answer": break_control_tokens(task.answer)}
     if task.mode in ("fine-grained", "human"):
         values["faults"] = _faults(_critique(task), prompts, reasons_only=reasons_only)
-    arguments, passages, turns = _arguments(item), _passages(task), history_lines(item.history)
+    passages = evidence_lines(whole_evidence(item) if task.evidence is None else task.evidence)
+    arguments, turns = _arguments(item), history_lines(item.history)
     told = _told(task, prompts, unsaid=not reasons_only and prompt is None)
     shown = (values["question"], arguments, passages, turns)
     mark = fence_word(*values.values(), *shown, *told.values(), made_from="\x1f".join(shown))  # rounds begin alike
@@ -304,10 +305,6 @@ def _arguments(item: Item) -> str:
         for side in item.perspectives or ()
     )
     return "\n\n".join(sides)
-
-
-def _passages(task: RefineTask) -> str:
-    return evidence_lines(whole_evidence(task.item) if task.evidence is None else task.evidence)
 
 
 def _attempts(rejections: Sequence[Rejection], prompts: PromptSet) -> str:

@@ -9,9 +9,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Protocol
 
-from eirene.core.critique import Critique, Finding
+from eirene.core.critique import HALLUCINATIONS, Critique, Finding
 from eirene.core.findings.edits import Removal, apply_findings
-from eirene.core.findings.kinds import is_hallucination
 from eirene.core.loop_settings import RewriteForm
 from eirene.core.records import Change, Item, Mode
 from eirene.core.usage import Meter
@@ -126,4 +125,4 @@ def _edits(task: RefineTask) -> Sequence[Finding]:
     if task.critique is None or any(task.answer[s.start : s.end] != s.text for s in task.critique.sentences):
         return ()
     found = [f for s in task.critique.sentences for f in s.findings if f.edit is not None and f.end <= len(task.answer)]
-    return [f for f in found if is_hallucination(f) or (f.kind in ("unsupported", "repeated") and not f.edit)]
+    return [f for f in found if f.kind in HALLUCINATIONS or (f.kind in ("unsupported", "repeated") and not f.edit)]

@@ -10,7 +10,6 @@ from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import asdict, astuple, dataclass
 from itertools import groupby
-from pathlib import PurePath
 from typing import Any
 
 from markupsafe import Markup
@@ -95,11 +94,6 @@ def _details(record: Record, view: RecordView, *, signature: int) -> list[Any]:
     before = shown_conversation(record.history, bounded=True)
     said = None if before is None else astuple(before)
     return [(record.why, error, original, STATUS_WORDS[record.status], spent, signature, said), *astuple(view)]
-
-
-def report_title(path: str) -> str:
-    """What a report of a file is called."""
-    return PurePath(path).name or "Run"
 
 
 def records_in(values: Iterable[tuple[str, object]]) -> Iterator[Record]:

@@ -68,11 +68,6 @@ KINDS: dict[HallucinationKind, KindInfo] = {
 _SHOWN = 120
 
 
-def is_hallucination(finding: Finding) -> bool:
-    """Whether a finding is of one of the six kinds."""
-    return finding.kind in HALLUCINATIONS
-
-
 def reason_for(kind: HallucinationKind, old: str, new: str | None) -> str:
     """The reason of a finding that came from tags alone, which have none: one sentence."""
     said, better = _short(old), _short(new or "")

@@ -123,6 +123,7 @@ FORMS: tuple[Form, ...] = (
     Form("QA-Feedback", "question,passages,prediction 1,feedback", published.qa_feedback),
     Form("RAGTruth", "source_id,response,labels", published.ragtruth, RAGTRUTH_SOURCES),
     Form("FRANK", "hash,model_name,Factuality", published.frank, (("benchmark_data.json",), "hash,model_name")),
+    Form("FRANK sentences", "article,summary_sentences,summary_sentences_annotations", published.frank_sentences),
     Form("WikiBio GPT-3", "gpt3_text,gpt3_sentences,annotation", published.wikibio),
     Form("ExpertQA", "question,answers,metadata", published.expertqa),
     Form("HaluQuestQA answers", "question_text,ans1_text,ans2_text,factuality_span", published.haluquestqa),
@@ -265,9 +266,10 @@ def shape_of(source: RowSource, shape: Shape) -> Shape | None:
     Where columns are mapped, and in a table that has `question`, `answer` and a label among its columns, a column with
     a label's own name is that label.
     """
-    there = source.columns() or ()
+    there = dict.fromkeys(source.columns() or ())
     own = {f"{_TARGET}{name}": name for name in _OWN_NAMED if name in there}
-    if not shape.columns and not (source.is_table and own and {"question", "answer"} <= set(there)):
+    is_labelled = source.is_table and own and {"question", "answer"} <= set(there)
+    if not shape.columns and (not is_labelled or any(_has(there, form) for form in FORMS)):
         return None
     mapped = shape.columns.columns
     taken = set(mapped.values())

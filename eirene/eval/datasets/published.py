@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import replace
 from typing import Any
 
 from eirene.core.records import Item, parse_item
@@ -20,6 +21,7 @@ _SIDES = ("pro", "con")
 _OTHER_PREDICTIONS = ("prediction 2", "prediction 3", "prediction 4")
 _UNFAITHFUL = dict.fromkeys(("Unverifiable", "Wrong-Grounding"), True)
 _UNFAITHFUL |= dict.fromkeys(("Irrelevant", "Redundant", "Incoherent"), False)
+_FRANK = dict.fromkeys(("RelE", "EntE", "CircE", "OutE", "GramE", "CorefE", "LinkE", "OtherE"), True) | {"NoE": False}
 _WRONG = {"accurate": 0.0, "minor_inaccurate": 0.5, "major_inaccurate": 1.0}
 """WikiBio GPT-3 (Manakul et al. 2023, section 6): a passage's grade is the mean of its sentences'."""
 
@@ -48,7 +50,7 @@ def labelled_by(
         wrong = meaning(says, data[column], column)
         if wrong is None:
             return f"{data[column]}: neither right nor wrong"
-        marks = None if spans is None else placed(item.answer, list_of(data[spans], spans, str), faulty=wrong)
+        marks = placed(item.answer, list_of(data[spans], spans, str), faulty=wrong) if spans and spans in data else None
         return Labelled(item, "\n".join(item.context or [item.question]), hallucination=wrong, marks=marks)
 
     spread = READERS[reader].spread or (lambda row: (row,))
@@ -132,6 +134,22 @@ def frank(data: dict[str, Any], row: Row, told: Mapping[str, Any]) -> Labelled:
         grade=1 - factual,
         system=data["model_name"],
     )
+
+
+def frank_sentences(data: dict[str, Any], row: Row) -> Labelled:
+    """A summary whose sentences annotators judged: faulty is one of which no majority says that there is no error."""
+    texts, faulty = list_of(data["summary_sentences"], "summary_sentences", str), list[bool]()
+    for told in list_of(data["summary_sentences_annotations"], "summary_sentences_annotations", dict):
+        found = [[meaning(_FRANK, kind, "annotator") for kind in list_of(said, who, str)] for who, said in told.items()]
+        if not found or [] in found:
+            raise ValueError(
+                f"'summary_sentences_annotations' lacks what an annotator says of sentence {len(faulty) + 1}"
+            )
+        faulty.append(2 * sum(map(any, found)) >= len(found))
+    if not len(faulty) == len(texts) > 0:
+        raise ValueError(f"'summary_sentences_annotations' judges {len(faulty)} of {len(texts)} sentences")
+    named = {**data, "Factuality": 1 - sum(faulty) / len(faulty)}
+    return replace(frank(named, row, data), marks=in_turn(data["summary"], zip(texts, faulty, strict=True)))
 
 
 def wikibio(data: dict[str, Any], row: Row) -> Labelled:

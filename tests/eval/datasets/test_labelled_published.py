@@ -11,6 +11,7 @@ import pytest
 
 from eirene.core.errors import InputError
 from eirene.data import open_dataset
+from eirene.data.published import ASKS_TEXT
 from eirene.eval.datasets import FORMS, read_labelled
 from eirene.eval.datasets.annotated import read_annotated
 from tests.eval.datasets.labelled_rows import labels
@@ -120,6 +121,21 @@ def pair(kind: str) -> Json:
     return {**given, **asked, f"right_{name}": "They hum.", f"hallucinated_{name}": "They bark."}
 
 
+def sample(kind: str, says: str) -> Json:
+    """A row of the hub's `qa_samples` (and so on): one answer of a pair, drawn."""
+    row = pair(kind)
+    right, wrong = (next(key for key in row if key.startswith(start)) for start in ("right_", "hallucinated_"))
+    rest = {key: text for key, text in row.items() if key not in (right, wrong)}
+    return {**rest, right.removeprefix("right_"): row[wrong if says == "yes" else right], "hallucination": says}
+
+
+def judged(model: str, *sentences: str) -> Json:
+    """A summary of `human_annotations_sentence.json`: of each sentence what the annotators say, `A B|A|A`."""
+    told = [{f"annotator_{n}": said.split() for n, said in enumerate(one.split("|"))} for one in sentences]
+    return {"hash": "h", "model_name": model, "article": "Dry.", "summary": TWO, "split": "valid",
+            "summary_sentences": ["Trams hum.", "Cats purr."], "summary_sentences_annotations": told}  # fmt: skip
+
+
 Row = tuple[str, str, str, Sequence[Said], Mapping[str, str]]
 PASSAGE = [["Trams", "They hum."]]
 SUMMARY = {"hash": "h", "article": "Dry.", "summary": "Rain."}
@@ -137,6 +153,8 @@ SETS: tuple[Row, ...] = (
      [(False, None, [False] * 3), (True, None, [True, False, True]), WRONG], {}),
     *((f"HaluEval-{kind}", "data.json", lines([pair(kind.lower())] * 3), [RIGHT, WRONG] * 3, {})
       for kind in ("QA", "Dialogue", "Summarization")),
+    *((f"HaluEval-{kind}", f"{kind}_samples.jsonl", lines([sample(kind.lower(), says) for says in ("no", "yes", "no")]),
+       [RIGHT, WRONG, RIGHT], {}) for kind in ("QA", "Dialogue", "Summarization")),
     ("QA-Feedback", "dev_feedback.json",
      squared([feedback(PASSAGE, [{"passage_id": 0}], "Irrelevant", "Unverifiable"), feedback(PASSAGE, [], "Redundant"),
               feedback([], [], "Unverifiable")]),
@@ -148,6 +166,10 @@ SETS: tuple[Row, ...] = (
      squared([{"hash": "h", "model_name": m, "Factuality": f} for m, f in (("a", 0.5), ("b", 1.0), ("c", 0))]),
      [WRONG, RIGHT, WRONG],
      {"benchmark_data.json": squared([{**SUMMARY, "model_name": m} for m in "abc"])}),
+    ("FRANK sentences", "human_annotations_sentence.json",
+     squared([judged("a", "NoE|NoE|OutE", "EntE RelE|NoE|OutE"), judged("b", "NoE|NoE|NoE", "NoE|GramE|NoE"),
+              judged("c", "OtherE|LinkE|CircE", "CorefE|NoE")]),
+     [(True, None, [False, True]), (False, None, [False, False]), (True, None, [True, True])], {}),
     ("WikiBio GPT-3", "wiki.jsonl",
      lines([bio(1, "accurate", "minor_inaccurate"), bio(2, "accurate", "accurate"), bio(3, *["major_inaccurate"] * 2)]),
      [(True, None, [False, True]), (False, None, [False, False]), (True, None, [True, True])], {}),
@@ -170,7 +192,7 @@ def test_a_published_set_is_known_by_its_keys_and_by_its_name(row: Row, tmp_path
     """Every answer has the label that its set gives it, and an id of its own; a name of another set is refused."""
     form, file, text, said, beside = row
     place = tmp_path / form.replace(" ", "-")
-    place.mkdir()
+    place.mkdir(exist_ok=True)
     for name, content in {**beside, file: text}.items():
         (place / name).write_text(content, "utf-8")
     found = read_labelled(str(place / file))
@@ -181,6 +203,11 @@ def test_a_published_set_is_known_by_its_keys_and_by_its_name(row: Row, tmp_path
     other = next(known.reader for known in FORMS if known.reader != form.split(maxsplit=1)[0].lower())
     with pytest.raises(InputError, match=r"is no row of .*: it needs "):
         read_labelled(str(place / file), reader=other)
+
+
+def _file(folder: Path, row: Json) -> str:
+    (folder / "rows.jsonl").write_text(lines([row]), "utf-8")
+    return str(folder / "rows.jsonl")
 
 
 def test_what_a_set_lacks_is_named(tmp_path: Path) -> None:
@@ -196,11 +223,18 @@ def test_what_a_set_lacks_is_named(tmp_path: Path) -> None:
         (feedback([["Trams", ["Hum."]]], []), "'passages' must be a list of texts"),  # type: ignore[list-item]
         (feedback(PASSAGE, [], "Wrong"), "'error type' must be one of Unverifiable, .*, got the text 'Wrong'"),
         ({**general("no", "Quiet."), "chatgpt_response": " "}, "'answer' must not be blank"),
+        (sample("qa", "maybe"), "'hallucination' must be one of yes, no, got the text 'maybe'"),
+        (judged("a", "NoE"), "'summary_sentences_annotations' judges 1 of 2 sentences"),
+        (judged("a", "NoE|", "NoE|NoE"), "lacks what an annotator says of sentence 1"),
+        (judged("a", "NoE|Bad", "NoE|NoE"), "'annotator' must be one of RelE, .*, got the text 'Bad'"),
     ]
+    (tmp_path / "samples.csv").write_text("knowledge,question,answer,hallucination\nTrams hum.,Trams?,They hum.,no\n")
+    assert (
+        read_labelled(str(tmp_path / "samples.csv")).cases == read_labelled(_file(tmp_path, sample("qa", "no"))).cases
+    )
     for row, message in wrong:
-        (tmp_path / "rows.jsonl").write_text(lines([row]), "utf-8")
         with pytest.raises(InputError, match=message):
-            read_labelled(str(tmp_path / "rows.jsonl"))
+            read_labelled(_file(tmp_path, row))
     with pytest.raises(InputError, match="no reader 'x' of labelled answers; readers: begin, factool"):
         read_labelled(str(tmp_path / "rows.jsonl"), reader="x")
     outside: list[tuple[Json, list[Json], str]] = [
@@ -219,13 +253,13 @@ def test_what_a_set_lacks_is_named(tmp_path: Path) -> None:
 def test_grades_and_systems_are_those_of_frank_and_wikibio(tmp_path: Path) -> None:
     """FRANK: 1 - Factuality. WikiBio GPT-3: the mean over sentences of 0, 0.5 and 1 (SelfCheckGPT, section 6)."""
     for form, file, text, _, beside in SETS:
-        if form in ("FRANK", "WikiBio GPT-3"):
+        if form in ("FRANK", "FRANK sentences", "WikiBio GPT-3"):
             for name, content in {**beside, file: text}.items():
                 (tmp_path / name).write_text(content, "utf-8")
             cases = read_labelled(str(tmp_path / file)).cases
-            grades = [0.5, 0.0, 1.0] if form == "FRANK" else [0.25, 0.0, 1.0]
+            grades = [0.25, 0.0, 1.0] if form == "WikiBio GPT-3" else [0.5, 0.0, 1.0]
             assert [case.grade for case in cases] == grades
-            assert [case.system for case in cases] == (["a", "b", "c"] if form == "FRANK" else [None] * 3)
+            assert [case.system for case in cases] == ([None] * 3 if form == "WikiBio GPT-3" else ["a", "b", "c"])
 
 
 FAVA_PAIR = {
@@ -281,6 +315,23 @@ READ: tuple[tuple[str, str, str, tuple[Any, ...], int], ...] = (
     ("squad", "dev-v1.1.json", json.dumps(SQUAD), ("Trams?", "hum", ["Trams hum."], None), 2),
     ("ragas", "ragas.jsonl", lines([{**RAGAS, "response": text} for text in ("They hum.", "A.", "B.")]), AS_ITEM, 3),
     ("deepeval", "a.json", squared([{**DEEPEVAL, "input": text} for text in ("Trams?", "A?", "B?")]), AS_ITEM, 3),
+    *(
+        (
+            f"halueval-{kind}",
+            f"{kind}.jsonl",
+            lines([sample(kind, says) for says in ("no", "yes")]),
+            (asks, "They hum.", ["Trams hum."], None),
+            2,
+        )
+        for kind, asks in (("qa", "Trams?"), ("dialogue", "[Human]: Trams?"), ("summarization", ASKS_TEXT))
+    ),
+    (
+        "frank",
+        "human_annotations_sentence.json",
+        squared([judged("a", "NoE", "NoE")]),
+        (ASKS_TEXT, TWO, ["Dry."], None),
+        1,
+    ),
     ("halubench", "bench.jsonl", SETS[2][2], ("Trams?", "They hum.", ["Trams hum."], None), 3),
 )
 
