@@ -237,9 +237,18 @@ def _stem(data: Mapping[str, Any]) -> str:
 
 def remarks(data: Mapping[str, Any], aspect: str, which: int, where: str) -> list[tuple[str, str]]:
     """The marked texts and the reasons of an aspect (`factuality`, `irrelevance`, `incomplete_ans`) of an answer."""
-    names = (f"{aspect}_{part}" for part in ("span", "reason", "label"))
-    spans, reasons, targets = (listed(data.get(name), name, where) for name in names)
-    told = zip(spans, reasons, targets, strict=False)
+    names = [f"{aspect}_{part}" for part in ("span", "reason", "label")]
+    spans, reasons, targets = lists = [listed(data.get(name), name, where) for name in names]
+    if len(set(map(len, lists))) > 1:
+        said = (
+            f"the columns {', '.join(names)} must be lists of one length, got {', '.join(str(len(x)) for x in lists)}"
+        )
+        raise InputError(said, field=names[0], where=where)
+    for target in {*targets} - {"answer1", "answer2"}:
+        raise InputError(
+            f"the column {names[2]!r} names {target!r}, no answer1 or answer2", field=names[2], where=where
+        )
+    told = zip(spans, reasons, targets, strict=True)
     return [(span, reason.strip()) for span, reason, target in told if target == f"answer{which}"]
 
 

@@ -10,6 +10,6 @@ from importlib import resources
 __all__ = ["asset"]
 
 
-def asset(name: str) -> str:
-    """The text of a file that ships beside this one."""
-    return resources.files("eirene.views").joinpath(name).read_text("utf-8")
+def asset(name: str, *, package: str = "eirene.views") -> str:
+    """The text of a file that ships with a package."""
+    return resources.files(package).joinpath(name).read_text("utf-8")

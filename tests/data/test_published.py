@@ -13,6 +13,7 @@ import pytest
 from eirene.core.errors import InputError
 from eirene.core.records import Item
 from eirene.data import open_dataset
+from eirene.eval.datasets import read_labelled
 from eirene.text.sentences import split_sentences
 
 ASQA = {
@@ -171,16 +172,21 @@ def test_haluquestqas_table_gives_two_answers_of_a_row(tmp_path: Path) -> None:
     assert open_dataset(str(complete_data(tmp_path)), reader="haluquestqa").check() == 2
 
 
-def test_a_list_that_is_none_is_named_and_never_run(subtests: pytest.Subtests, tmp_path: Path) -> None:
-    cases: list[str] = ["[1]", "[", "x", "open('x')", "[" * 500]
-    for cell in cases:
-        with (
-            subtests.test(case=cell),
-            pytest.raises(
-                InputError, match="line 2, answer 1: the column 'incomplete_ans_span' must be a list of texts"
-            ),
-        ):
-            read(complete_data(tmp_path, incomplete_ans_span=cell), "haluquestqa")
+def test_a_list_of_remarks_that_is_wrong_is_named_and_never_run(subtests: pytest.Subtests, tmp_path: Path) -> None:
+    lengths = "_span, incomplete_ans_reason, incomplete_ans_label must be lists of one length, got 4, 1, 4"
+    none = "the column 'incomplete_ans_span' must be a list of texts"
+    cases = [
+        *(("span", cell, none) for cell in ("[1]", "[", "x", "open('x')", "[" * 500)),
+        ("reason", "['Where?']", lengths),
+        ("label", "['answer1', 'answer3', 'answer2', 'answer1']", "'incomplete_ans_label' names 'answer3', no answer1"),
+    ]
+    for column, cell, said in cases:
+        with subtests.test(case=cell):
+            path = complete_data(tmp_path, factuality_span="", **{f"incomplete_ans_{column}": cell})
+            with pytest.raises(InputError, match=f"line 2, answer 1: .*{said}"):
+                read(path, "haluquestqa")
+            with pytest.raises(InputError, match=f"line 2: .*{said}"):
+                read_labelled(str(path), reader="haluquestqa")
 
 
 def test_haluquestqas_preferences_are_a_rejected_answer_and_a_preferred_one(tmp_path: Path) -> None:

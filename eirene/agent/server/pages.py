@@ -7,7 +7,7 @@ import contextvars
 import json
 import re
 from collections.abc import Callable, Sequence
-from importlib import resources
+from functools import partial
 from typing import Any
 
 from eirene import views
@@ -20,6 +20,7 @@ from eirene.core.records import Item, Record
 from eirene.text.cancellation import cancel_scope
 from eirene.views.page import digest_of, script_safe
 
+_asset = partial(views.asset, package="eirene.agent.server")
 RenderPage = Callable[[Record, Item], str]
 """Makes a web page of a record."""
 
@@ -55,10 +56,6 @@ def policy_of(text: str) -> str:
     rules = ["default-src 'none'", f"style-src {digest_of(style)}", f"script-src {digest_of(script)}"]
     more = ["connect-src 'self'", "img-src data:", "base-uri 'none'", "form-action 'none'", "frame-ancestors 'none'"]
     return "; ".join([*rules, *more])
-
-
-def _asset(name: str) -> str:
-    return resources.files("eirene.agent.server").joinpath(name).read_text("utf-8")
 
 
 class Pages:

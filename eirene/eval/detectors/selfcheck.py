@@ -107,8 +107,8 @@ class SelfCheckEmbedding(SampledDetector):
         cut = [compared_sentences(sample) for sample in samples]
         if not sentences:
             return Scores.none(NO_WORDS)
-        values = embedding_scores([s.text for s in sentences], [c for c in cut if c], self._encoder)
-        return sentence_scores(sentences, values, len(samples))
+        own, *others = (self._encoder.encode(c).astype(np.float64) for c in ([s.text for s in sentences], *cut) if c)
+        return sentence_scores(sentences, disagreement([own @ vectors.T for vectors in others]), len(samples))
 
 
 def spoken(answer: str) -> list[Sentence]:
@@ -193,9 +193,3 @@ def disagreement(closeness: Sequence[Array]) -> Array:
     """
     found: Array = 1.0 - np.mean([matrix.max(axis=1) for matrix in closeness], axis=0)
     return found
-
-
-def embedding_scores(answer: Sequence[str], samples: Sequence[Sequence[str]], encoder: Encodes) -> Array:
-    """SelfCheck with cosines of sentence vectors in the place of BERTScore: (sentences of the answer,), in [0, 2]."""
-    vectors = encoder.encode(list(answer)).astype(np.float64)
-    return disagreement([vectors @ encoder.encode(list(s)).astype(np.float64).T for s in samples])
