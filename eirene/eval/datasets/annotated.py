@@ -185,7 +185,7 @@ def fava(data: dict[str, Any], row: Row) -> Said:
 
     `passage` or `output` may hold the original as well, and must then agree but for white space. `prompt`, `question`
     or `title` is the question, which the answers of several models share; `reference` or `evidence`, passages in any
-    form that a row's may have, is the context.
+    form that a row's may have, is the context. One whose tags are all broken is left out, as not known.
     """
     tagged = parse_tagged(_text(data, "annotated", "tagged"), tidy=True)
     own = _optional(data, "passage", "output", "answer")
@@ -200,8 +200,8 @@ def fava(data: dict[str, Any], row: Row) -> Said:
     item = {"question": question, "answer": tagged.text, **({"id": str(data["id"])} if "id" in data else {})}
     passages = [text for text in context if text.strip()]
     checked = parse_item({**item, **({"context": passages} if passages else {})}, where=row.where)
-    strays = ["a tag without its other half"] * tagged.stray
-    return [Annotated(checked, tagged.findings, cluster=asked or checked.id)], strays
+    case, strays = Annotated(checked, tagged.findings, asked or checked.id), ["a tag without its other half"]
+    return [case] if tagged.findings or not tagged.stray else [], strays * tagged.stray
 
 
 _REFERENCE = re.compile(r"^Reference \[\d+\]: ", re.MULTILINE)

@@ -292,6 +292,12 @@ def test_annotated_sets_as_published(tmp_path: Path) -> None:
     labelled = read_labelled(str(tmp_path / "response.jsonl")).cases
     assert [(case.hallucination, case.marks is None) for case in labelled] == [(True, True), (True, False)]
     other = {**FAVA_PAIR, "completion": "Another text."}
+    broken = [
+        {"annotated": text} for text in ("<entity>It hums.", "It <entity>hums</entity> </relation> so.", "Sound.")
+    ]
+    (tmp_path / "bench.jsonl").write_text(lines(broken), "utf-8")
+    bench = read_annotated(str(tmp_path / "bench.jsonl"))
+    assert [len(case.findings) for case in bench.cases] == [1, 0] and sum(bench.left_out.values()) == 2
     (tmp_path / "training.json").write_text(squared([FAVA_PAIR, FAVA_PAIR, other]), "utf-8")
     read = read_annotated(str(tmp_path / "training.json"), reader="fava")
     assert (read.rows, len(read.cases), sum(read.left_out.values())) == (3, 2, 1)
