@@ -136,7 +136,7 @@ def classify(
     elif (apart := diagnose(error)) is not None:
         kind, said = apart
         broken = kind(f"{name}: {said}")
-    elif any(_is_timeout(e) for e in error_chain(error)):
+    elif any(isinstance(e, TimeoutError) or _TIMEOUT_CLASS.search(type(e).__name__) for e in error_chain(error)):
         broken = BackendTimeoutError(f"{name}: no reply in time ({_said(error, secrets)})")
     elif any(_is_connection(e) for e in error_chain(error)):
         broken = UnreachableError(f"{name}: no connection ({_with_root(error, secrets)}); is the server up?")
@@ -283,10 +283,6 @@ def _headers(error: BaseException) -> Mapping[object, object]:
             if callable(items):
                 return dict(items())
     return {}
-
-
-def _is_timeout(error: BaseException) -> bool:
-    return isinstance(error, TimeoutError) or bool(_TIMEOUT_CLASS.search(type(error).__name__))
 
 
 def _is_connection(error: BaseException) -> bool:

@@ -186,7 +186,9 @@ def now_said(record: Record, arguments: Iterable[ShownArgument]) -> Iterator[str
     yield from support_in_words(record)
     if record.status != "accepted":
         return
-    said = [a for a in arguments if not a.advisory and _is_missing(a.before) and _is_said(a.after)]
+    said = [
+        a for a in arguments if not a.advisory and _is_missing(a.before) and a.after is not None and a.after < _SAID
+    ]
     for group, text, in_words in dict.fromkeys((a.group, a.text, a.in_words) for a in said):
         yield f"Now said{_of(group)}: {quoted(text, _LONGEST) if in_words else text}"
 
@@ -250,10 +252,6 @@ def _bare(text: str) -> str:
 
 def _is_missing(error: Number) -> bool:
     return error is not None and error >= _SAID
-
-
-def _is_said(error: Number) -> bool:
-    return error is not None and error < _SAID
 
 
 def _of(group: str) -> str:

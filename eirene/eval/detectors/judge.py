@@ -165,6 +165,14 @@ _VERDICT = re.compile(
     re.IGNORECASE,
 )
 _TAKEN_BACK = re.compile(r"\bverdict\b|\b(?:yes|no)\W*\Z", re.IGNORECASE)
+_AT_ODDS = re.compile(
+    r"\bverdict(?: is)?[^\w?]{1,8}(yes|no)[^\w\"']+verdict(?: is)?[^\w?]{1,8}(?!\1)(?:yes|no)\W*\Z", re.IGNORECASE
+)
+_REVISED = re.compile(
+    r"(?:\A|[.!?:;,] )\W*(?:but|however|actually|wait|correction|(?:so|thus|hence|therefore),? .{0,9}verdict)\b"
+    r"|\b(?:after all|on second thoughts?|a second look|on reflection|revised|final(?:ly| verdict)|overall)\b",
+    re.IGNORECASE,
+)
 
 
 def read_verdict(reply: Reply | BackendError) -> Poll:
@@ -172,7 +180,7 @@ def read_verdict(reply: Reply | BackendError) -> Poll:
 
     The field of the JSON decides; in text the last line "Verdict: yes" or "Verdict: no", where nothing below it
     takes it back, or the last line if it is that one word. What the thinking before it says does not count, nor a
-    reason behind it.
+    reason behind it. After the other verdict a last one counts only if it is final, or what stands between turns to it.
     """
     if isinstance(reply, BackendError):
         return Poll(error=None, unread=f"the call failed: {reply.kind}: {reply}")
@@ -194,13 +202,15 @@ def read_verdict(reply: Reply | BackendError) -> Poll:
 
 
 def _in_lines(text: str) -> bool | None:
-    verdict, is_first = None, True
+    verdict, is_first, last, is_clear, turns = None, True, None, True, False
     lines = [line.strip()[-_LONGEST:] for line in _NEW_LINE.sub("\n", text).split("\n") if line.strip()]
     earlier: list[re.Match[str] | None] = []
     for n, (line, found) in enumerate(zip(lines, map(_VERDICT.fullmatch, lines), strict=True), start=1):
         says = found and found["value"].lower() == "yes"
+        turns = turns or _REVISED.search(line) is not None
         if found and found["label"] and not _is_quoted(line, alone=is_first):
-            verdict, is_first = says, False
+            is_clear = not _AT_ODDS.search(line) and (turns or (is_clear and last in (None, says)))
+            verdict, last, is_first, turns = says if is_clear else None, says, False, False
         elif found and n == len(lines) and not found["label"]:
             is_told = line[0] == '"' and any(f and (f["value"].lower() == "yes") is not says for f in earlier)
             return says if (is_first or says is verdict) and not is_told else None

@@ -112,14 +112,7 @@ class SalienceDetector:
         for group in case.given.groups:
             for n, _ in enumerate(group.arguments, start=1):
                 at = [i for i, row in enumerate(found.rows) if row.argument == number]
-                words = tuple(
-                    WordScore(
-                        start=found.rows[i].start,
-                        end=found.rows[i].end,
-                        score=word_error(float(alpha[i]), self._aggregate),
-                    )
-                    for i in at
-                )
+                words = tuple(self._word((found.rows[i].start, found.rows[i].end), alpha[i]) for i in at)
                 scores.append(ArgumentScore(group=group.name, n=n, coverage=self._score(alpha[at]), words=words))
                 number += 1
         return tuple(scores)
