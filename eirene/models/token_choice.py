@@ -102,6 +102,9 @@ class TokenChoice:
 
     def _read(self, token: ReplyToken) -> Weighed | Unscored:
         sent = dict([(token.text, token.logprob), *token.top])
+        most = max(token.logprob, *sent.values())
+        if most > 1e-3:  # beyond rounding
+            return Unscored(unscored=f"the model gives a token the log-probability {most:g}, and none is above 0")
         weights = dict.fromkeys(self._words, 0.0)
         for text, logprob in sent.items():
             word = _plain(text)

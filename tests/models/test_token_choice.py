@@ -70,6 +70,16 @@ async def test_the_case_of_a_letter_counts() -> None:
         (first_token("The", The=0.98, Yes=0.005), "says 'The' and none of yes, no"),
         (TextReply("Yes"), NO_LOGPROBS),
         (TextReply("Yes", logprobs={"content": [{"token": "Yes", "logprob": "much"}]}), NO_LOGPROBS),
+        (TextReply("Yes", logprobs={"content": [{"token": "Yes", "logprob": 5.0}]}), "the log-probability 5, and none"),
+        (
+            TextReply(
+                "Yes",
+                logprobs={
+                    "content": [{"token": "Yes", "logprob": -0.1, "top_logprobs": [{"token": "No", "logprob": 1e9}]}]
+                },
+            ),
+            "the log-probability 1e+09, and none is above 0",
+        ),
     ],
 )
 async def test_without_readable_probabilities_the_answer_is_unscored_and_never_even(reply: Any, why: str) -> None:
