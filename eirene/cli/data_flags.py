@@ -111,7 +111,7 @@ class DataFlags(SelectionFlags, FormFlags):
 
 
 def passages_of(places: Sequence[str]) -> Iterator[Passage]:
-    """Passages from what `--context` names: texts as they are, files and folders as a corpus is read, - as a text file.
+    """Passages from what `--context` names: texts as they are, files and folders as a corpus, - and pipes as text.
 
     Raises `InputError` for what looks like a file and is none; a single word is warned about.
     """
@@ -119,10 +119,12 @@ def passages_of(places: Sequence[str]) -> Iterator[Passage]:
     from eirene.retrieval.passages import Passage, cut, read_corpus
 
     for n, place in enumerate(places, start=1):
-        if place == STDIN:
-            pieces = (text for block in read_text(STDIN).split("\n\n") if block.strip() for text in cut(block))
-            yield from (Passage(f"stdin:{at}", text) for at, text in enumerate(pieces, start=1))
-        elif os.path.exists(place):
+        is_there = os.path.exists(place)
+        if place == STDIN or (is_there and not os.path.isdir(place) and not os.path.isfile(place)):
+            pieces = (text for block in read_text(place).split("\n\n") if block.strip() for text in cut(block))
+            name = "stdin" if place == STDIN else Path(place).name
+            yield from (Passage(f"{name}:{at}", text) for at, text in enumerate(pieces, start=1))
+        elif is_there:
             yield from read_corpus(place)
         else:
             is_word = not any(c.isspace() for c in place)

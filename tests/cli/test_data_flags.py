@@ -161,3 +161,6 @@ def test_rows_and_texts_may_come_through_a_pipe(run: Run, tmp_path: Path) -> Non
     threading.Thread(target=(tmp_path / "pipe").write_bytes, args=(b"Trams hum.\n",), daemon=True).start()
     told = run("refine", "--question", "Trams?", "--answer", tmp_path / "pipe", "--context", "Trams hum.", "--json")
     assert told.record["original"] == "Trams hum."
+    threading.Thread(target=(tmp_path / "pipe").write_bytes, args=(b"Trams hum.\n\nCats purr.\n",), daemon=True).start()
+    told = run("verify", "--question", "Trams?", "--answer", "Trams hum.", "--context", tmp_path / "pipe")
+    assert "1 of 1 checked sentences found supported by 2 passages" in told.out and "pipe:1" in told.out
