@@ -14,7 +14,7 @@ from eirene.data.arrow import PREFIX, ParquetSource, open_folder, open_hub
 from eirene.data.columns import ColumnMap
 from eirene.data.dataset import Dataset, Selection, Shape
 from eirene.data.json_rows import STDIN
-from eirene.data.published import READERS, Reader, reader_named
+from eirene.data.published import READERS, Reader, reader_named, spread_asqa
 from eirene.data.source import Bytes, RowSource, Unzipped, bytes_of, read_errors
 from eirene.data.text_files import CsvSource, JsonSource
 
@@ -146,7 +146,8 @@ def _recognised(source: RowSource) -> Reader | None:
         first = next(iter(source.rows(take=[0])), None)
     except InputError:
         return None
-    return None if first is None else next((reader for reader in READERS.values() if reader.knows(first.data)), None)
+    known = [] if first is None else [first.data, next(spread_asqa(first)).data]
+    return next((reader for reader in READERS.values() if any(map(reader.knows, known))), None)
 
 
 def opened(data: str | RowSource) -> RowSource:

@@ -17,25 +17,24 @@ from eirene.data.columns import Fields, field_value, no_column
 from eirene.data.json_rows import Row
 
 _OWN = frozenset({"question", "answer"})
-_ASQA_KEYS = ("ambiguous_question", "annotations")
 _NO_CONTEXT = "No context provided"
 
 
 def spread_asqa(row: Row) -> Iterator[Row]:
     """The rows of `ASQA.json@dev`, an object of rows by their ids; any other row is itself."""
-    if not isinstance(row.data, dict) or "ambiguous_question" in row.data:
+    held = row.data if isinstance(row.data, dict) else {}
+    if held and all(map(_holds_asqa, held.values())):
+        raise InputError(f"has the splits {', '.join(held)}; name one: {row.where}@{next(iter(held))}", where=row.where)
+    if not _holds_asqa(held):
         yield row
         return
-    values = list(row.data.values())
-    if set(row.data) <= {"train", "dev"} and values:
-        raise InputError(
-            f"has the splits {', '.join(row.data)}; name one: {row.where}@{next(iter(row.data))}", where=row.where
-        )
-    if not values or not all(isinstance(v, dict) and "ambiguous_question" in v for v in values):
-        yield row
-        return
-    for name, data in row.data.items():
+    for name, data in held.items():
         yield Row(f"{row.where}, {name}", {"sample_id": name, **data})
+
+
+def _holds_asqa(held: object) -> bool:
+    rows = held.values() if isinstance(held, dict) else ()
+    return bool(rows) and all(isinstance(one, dict) and "ambiguous_question" in one for one in rows)
 
 
 def read_asqa(data: Mapping[str, Any], where: str) -> Fields:
@@ -43,7 +42,7 @@ def read_asqa(data: Mapping[str, Any], where: str) -> Fields:
 
     The passages are those of the annotations and of the question pairs, each once.
     """
-    missing = [key for key in _ASQA_KEYS if key not in data]
+    missing = [key for key in ("ambiguous_question", "annotations") if key not in data]
     if missing:
         raise InputError(f"is no row of ASQA: there is no {missing[0]!r}; keys: {', '.join(data)}", where=where)
     found = Fields(used={"ambiguous_question", "sample_id"} & set(data))

@@ -69,10 +69,11 @@ def test_asqa_as_on_the_hub(tmp_path: Path) -> None:
 def test_asqa_as_its_authors_gave_it_out(tmp_path: Path) -> None:
     path = tmp_path / "ASQA.json"
     path.write_text(json.dumps({"dev": {"-1": ASQA, "2": ASQA}, "train": {"3": ASQA}}))
-    assert [item.id for item in read(path, "asqa", part="@dev")] == ["-1", "2"]
-    assert [item.id for item in read(path, "asqa", part="@train")] == ["3"]
-    with pytest.raises(InputError, match=r"has the splits dev, train; name one: .*ASQA\.json@dev"):
-        read(path, "asqa")
+    for reader in ("asqa", None):
+        assert [item.id for item in read(path, reader, part="@dev")] == ["-1", "2"]
+        assert [item.id for item in read(path, reader, part="@train")] == ["3"]
+        with pytest.raises(InputError, match=r"has the splits dev, train; name one: .*ASQA\.json@dev"):
+            read(path, reader)
 
 
 def test_a_models_answer_is_the_answer_and_the_persons_is_gold(tmp_path: Path) -> None:
