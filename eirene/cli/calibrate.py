@@ -117,6 +117,7 @@ def detectors(
         plan.check()
         resources = models.resources(chosen, concurrency=concurrency)
         labelled = read_labelled(rows.source(data), rows.shape)
+        say(labelled.read_as)
         folder = make_folder(out)
         check_output(str(folder / FILE), force=force)
         built = build_detectors(chosen, resources)

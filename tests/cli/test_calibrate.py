@@ -33,6 +33,7 @@ def test_a_threshold_is_fitted_and_used(run: Run, tmp_path: Path) -> None:
     command = ("calibrate", "detectors", rows, "--detectors", "rouge", "--draws", "100", "--out", out)
     done = run(*command)
     assert done.code == 0 and "60 answers, 30 with the error, 30 questions\nLoss 0.0" in done.out, done
+    assert "60 rows read as Eirene rows with labels: 60 labelled answers" in done.err
     assert "not fitted: coverage: no labels" in done.err
     first = (out / "calibration.json").read_bytes()
     assert_error(run(*command), "exists already")

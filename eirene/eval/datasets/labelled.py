@@ -209,9 +209,8 @@ def _nearest(data: object, forms: Sequence[Form]) -> str:
 
 def _has(data: object, form: Form) -> bool:
     there = data if isinstance(data, dict) else {}
-    meta = there.get("meta")
-    inner = meta if isinstance(meta, dict) else {}
-    return has_keys(there, form.keys) and (not form.meta or has_keys(inner, form.meta))
+    inner = there.get("meta")
+    return has_keys(there, form.keys) and (not form.meta or (isinstance(inner, dict) and has_keys(inner, form.meta)))
 
 
 def read_row(form: Form, row: Row, others: Mapping[str, Any]) -> Any:
