@@ -117,9 +117,9 @@ def detectors(
         plan.check()
         resources = models.resources(chosen, concurrency=concurrency)
         labelled = read_labelled(rows.source(data), rows.shape)
-        say(labelled.read_as)
         folder = make_folder(out)
         check_output(str(folder / FILE), force=force)
+        say(labelled.read_as)
         built = build_detectors(chosen, resources)
         work = EvaluateOptions(seed=models.seed, concurrency=concurrency, retry_failed=retry_failed)
         with resumable(folder), watch(len(labelled.cases) * len(built), "scoring") as progress:
