@@ -326,7 +326,7 @@ class Dataset:
             if item.id in places:
                 named = "id" in data if isinstance(data, dict) else not item.id.startswith("item-")
                 what = f"the id {item.id!r} is taken by" if named else "has no 'id' and the same content as"
-                raise InputError(f"{what} {places[item.id]}; give every row its own id", field="id", where=row.where)
+                raise InputError(f"{what} {places[item.id]}; give each an id (--map id=#)", field="id", where=row.where)
             places[item.id] = row.where
 
 

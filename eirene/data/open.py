@@ -129,13 +129,13 @@ def open_dataset(
 ) -> Dataset:
     """The items that `name` stands for (see `open_source`); `columns` are texts such as `question=prompt`.
 
-    `skip_bad` leaves out rows that make no item, and lists them in `skipped`. Without `columns` and `reader`, the first
-    row's keys tell the reader of a published form. Raises `InputError` for what cannot be found, and for a map or a
-    reader that is not in a form known.
+    `skip_bad` leaves out rows that make no item, and lists them in `skipped`. Where neither `reader` nor a column for
+    question or answer is given, the first row's keys tell the reader of a published form. Raises `InputError` for what
+    cannot be found, and for a map or a reader that is not in a form known.
     """
     known, mapped = None if reader is None else reader_named(reader), ColumnMap.of(columns)
     source = open_source(name, format=format)
-    if known is None and not mapped:
+    if known is None and {"question", "answer"}.isdisjoint(mapped.columns):
         known = _recognised(source)
     return Dataset(source, Shape(mapped, known), selection, each=each, skip_bad=skip_bad)
 

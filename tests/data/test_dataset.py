@@ -113,7 +113,7 @@ def test_checking_says_how_many_rows_there_are_and_items_come_after(tmp_path: Pa
 
 def test_an_id_used_twice_names_both_places(tmp_path: Path) -> None:
     name = write(tmp_path / "x.jsonl", *({**QA, "id": i} for i in "aba"))
-    with pytest.raises(InputError, match=r"x.jsonl, line 3: the id 'a' is taken by .*x.jsonl, line 1; give every row"):
+    with pytest.raises(InputError, match=r"x.jsonl, line 3: the id 'a' is taken by .*x.jsonl, line 1; give each an id"):
         open_dataset(name).check()
 
 

@@ -137,6 +137,9 @@ def test_haluquestqa_as_published_has_the_remarks_as_feedback(tmp_path: Path) ->
     assert [(n.sentence, n.reason) for n in item.feedback or ()] == [(1, "Where?"), (4, "How wet?")]
     assert other.feedback is None
     assert item.meta == {"instruction": "Judge."}
+    assert open_dataset(str(path), columns=["id=#"]).read() == [item, other]
+    with pytest.raises(InputError, match=r"row 2: the id 'answer-.*' is taken by .*; give each an id \(--map id=#\)"):
+        open_dataset(str(path)).read()
 
 
 def test_haluquestqa_in_rows_with_sentences(tmp_path: Path) -> None:
