@@ -27,7 +27,7 @@ from eirene.text.words import stems
 
 _MOST_VALUES = 40
 """Given values that are tried, those of the sentences with most words in common first."""
-_BY_CHANCE = 0.4
+_BY_CHANCE = 0.55
 _LONGEST_RUN = 6
 """Values in a row that are added up."""
 _LONGEST = 1000
@@ -48,6 +48,8 @@ _REACH = {"year": 50.0, "day": 180.0, "clock": 43_200.0}
 """How far from a point in time another one might be as well; of other values half and double."""
 _STEPS = {"clock": 900.0}
 _MOST_LISTED = 12
+_WEEK = ["mon", "tue", "wed", "thu", "fri", "sat", "sun"]
+_WEEKDAYS = re.compile("({0})[a-z]*\\s?(?:to|through|until|till|[-\u2013])\\s?({0})".format("|".join(_WEEK)))
 _MULTIPLES = {"half": 0.5, "halv": 0.5, "third": 1 / 3, "twice": 2.0, "doubl": 2.0, "tripl": 3.0, "quadrupl": 4.0}
 _MULTIPLIED = re.compile(r"\b(halv|doubl|tripl|quadrupl)(?:e|es|ed|ing)\b", re.IGNORECASE)
 _PERIODS = {
@@ -214,6 +216,7 @@ class _Given:
             bare += _as_written(text)
             if (listed := len(_LISTED.split(text))) <= _MOST_LISTED:
                 self._counts.add(listed)
+            self._counts |= {(_WEEK.index(b) - _WEEK.index(a)) % 7 + 1 for a, b in _WEEKDAYS.findall(text.lower())}
         plain = [v for run in runs for v in run]
         sums, means = ([v for run in (plain, *runs) for v in _sums(run, mean=mean)] for mean in (False, True))
         times = [*_times_each(sentence, " ".join(given[:2]))]
@@ -357,6 +360,9 @@ def _times_between(
     if unit == "clock":
         later = given & (ua == "clock") & (ub == "s")
         yield from ((a + b)[later] % _DAY, (a - b)[later] % _DAY)
+    if unit == "day":
+        later = given & (ua == "day") & (ub == "s")
+        yield from ((a + b / _DAY)[later], (a - b / _DAY)[later])
     if unit == "year":
         later = given & (ua == "year") & (ub == "month")
         yield from ((a + b / 12)[later], (a - b / 12)[later])
