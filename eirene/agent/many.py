@@ -146,11 +146,12 @@ def compare(
 
 
 def score(
-    data: Data, *, detectors: str | Sequence[str] = ("rouge", "alignment"), resources: Resources | None = None
+    data: Data, *, detectors: str | Sequence[str] | None = None, resources: Resources | None = None
 ) -> AnswerScores:
     """The scores of each row's answer by each detector's name, in the rows' order; rewrites nothing.
 
-    `resources` (of `eirene.eval.resources`) has the models that some detectors need, such as
+    By default `rouge`, and `verifier` for passages, `alignment` for perspectives. `resources` (of
+    `eirene.eval.resources`) has the models that some detectors need, such as
     `Resources(judge_model="openai:gpt-4o-mini")`. A score that a detector cannot give is `Unscored`, with the reason.
     Raises `InputError` for rows and names that cannot be used.
 
@@ -160,17 +161,16 @@ def score(
         >>> eirene.score(rows, detectors="rouge")[0]["rouge"].hallucination
         0.0
     """
-    from eirene.eval.base import case_of
     from eirene.eval.resources import Resources
-    from eirene.eval.scoring import Scorer, in_order, workers_for
+    from eirene.eval.scoring import USUAL, Scorer, in_order, workers_for
 
     given = Resources() if resources is None else resources
-    built = _built(detectors, given)
+    built = _built(USUAL if detectors is None else detectors, given)
     items = dataset_of(data).read()
-    scorer, workers = Scorer(built), workers_for(built, given.concurrency)
+    scorer, workers = Scorer(built, usual=detectors is None), workers_for(built, given.concurrency)
 
     async def work() -> AnswerScores:
-        rows = in_order(items, lambda item: scorer.score(case_of(item)), workers=workers)
+        rows = in_order(items, scorer.score_item, workers=workers)
         return AnswerScores([{name: one.scores for name, one in found.items()} async for _, found in rows])
 
     return run_blocking(work, name="eirene-score")

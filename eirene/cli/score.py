@@ -20,8 +20,7 @@ from eirene.core.errors import InputError
 
 if TYPE_CHECKING:
     from eirene.data import Dataset
-    from eirene.eval.base import Detector
-    from eirene.eval.scoring import DetectorOutcome
+    from eirene.eval.scoring import DetectorOutcome, Scorer
 
 
 In = Annotated[str | None, typer.Argument(metavar="IN|-", help=IN_HELP)]
@@ -30,7 +29,7 @@ Names = Annotated[
     str | None,
     typer.Option(
         help="Which detectors, comma-separated.",
-        show_default="rouge,alignment, with --judge cascade",
+        show_default="rouge; verifier for passages, alignment for perspectives; with --judge cascade for passages",
     ),
 ]
 
@@ -58,11 +57,13 @@ def score(
     from eirene.data import check_outside
     from eirene.data.output import STDOUT, check_output
     from eirene.eval.registry import build_detectors, parse_names
+    from eirene.eval.scoring import USUAL, Scorer
 
     with output():
         if out is None and file is not None:
             raise InputError("give --out FILE, where the scores go", field="out")
-        names = parse_names(detectors or ("rouge,alignment" if models.judge is None else "rouge,alignment,cascade"))
+        usual = USUAL if models.judge is None else [*USUAL[:-1], "cascade"]
+        names = parse_names(detectors or ",".join(usual))
         resources = models.resources(names, word_maps=word_maps)
         check_output(out or STDOUT, force=force)
         if file is not None and out is not None:
@@ -72,7 +73,8 @@ def score(
             total = rows.check()  # every row is checked before the first is scored
         built = build_detectors(names, resources)
         with watch(total) as progress:
-            done = asyncio.run(_score_all(rows, built, out, progress, force=force, concurrency=resources.concurrency))
+            scorer = Scorer(built, usual=detectors is None)
+            done = asyncio.run(_score_all(rows, scorer, out, progress, force=force, concurrency=resources.concurrency))
         _tell(done, total, names, out)
         tell_skipped(rows, None if out in (None, STDOUT) else Path(f"{out}.skipped"))
     if done.failed or (total and not any(done.scored.values())):
@@ -100,7 +102,7 @@ class _Done:
 
 def _tell(done: _Done, total: int, names: Sequence[str], out: str | None) -> None:
     """What was done; a detector that scored no row is named, and where none scored any that is an error."""
-    nothing = [f"{name}: {done.why_not[name]}" for name in names if total and not done.scored[name]]
+    nothing = [f"{name}: {done.why_not[name]}" for name in names if name in done.why_not and not done.scored[name]]
     if nothing and not any(done.scored.values()):
         say(f"error: no row of {total} was scored: {'; '.join(nothing)}")
         return
@@ -117,7 +119,7 @@ def _tell(done: _Done, total: int, names: Sequence[str], out: str | None) -> Non
 
 
 async def _score_all(
-    rows: Dataset, detectors: Sequence[Detector], out: str | None, progress: Watch, *, force: bool, concurrency: int
+    rows: Dataset, scorer: Scorer, out: str | None, progress: Watch, *, force: bool, concurrency: int
 ) -> _Done:
     """Writes a line per row, in order, as soon as it is scored; where no `out` is named, its scores in words."""
     import json
@@ -125,14 +127,12 @@ async def _score_all(
     from eirene.agent.many import AnswerScores
     from eirene.core.usage import Meter
     from eirene.data.output import STDOUT, line_writer
-    from eirene.eval.base import case_of
-    from eirene.eval.scoring import Scorer, in_order, workers_for
+    from eirene.eval.scoring import in_order, workers_for
 
     done, meter, n = _Done(), Meter(), 0
-    scorer = Scorer(detectors)
-    workers = workers_for(detectors, concurrency)
+    workers = workers_for(scorer.detectors, concurrency)
     with line_writer(out or STDOUT, force=force) as write:
-        async for item, found in in_order(rows.items(), lambda item: scorer.score(case_of(item)), workers=workers):
+        async for item, found in in_order(rows.items(), scorer.score_item, workers=workers):
             done.add(found)
             for outcome in found.values():
                 meter.add(outcome.usage)

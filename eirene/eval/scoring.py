@@ -13,14 +13,18 @@ from typing import TypeVar
 
 from eirene.core.errors import PERMANENT_ERRORS, EireneError
 from eirene.core.logs import get_logger
+from eirene.core.records import Item
 from eirene.core.scores import Scores, Unscored, number
 from eirene.core.tracing import OpenSpan, span
 from eirene.core.usage import Meter, Usage
-from eirene.eval.base import Case, Detector, only_computes
+from eirene.eval.base import Case, Detector, case_of, only_computes
 from eirene.text.sentences import split_sentences
 
 logger = get_logger(__name__)
 
+USUAL = ("rouge", "alignment", "verifier")
+"""The detectors where none is named: of the last two the one that is for what a row was given."""
+_WEAK = {"context": ("alignment",), "perspectives": ("verifier", "cascade")}
 _T = TypeVar("_T")
 _R = TypeVar("_R")
 
@@ -43,21 +47,29 @@ class Scorer:
 
     After an error that the next case would meet as well (no access, no credit) the detector is not asked again, and
     the cases that follow have the same reason. Detectors that only compute take turns: side by side they finish no
-    earlier, and the seconds of each would be those of all.
+    earlier, and the seconds of each would be those of all. `usual`: rows with passages are not scored by `alignment`,
+    rows with perspectives not by the verifier or a judge; each is weak at what the other is for.
     """
 
-    def __init__(self, detectors: Sequence[Detector]) -> None:
+    def __init__(self, detectors: Sequence[Detector], *, usual: bool = False) -> None:
         self.detectors = tuple(detectors)
+        self._usual = usual
         self._given_up: dict[str, EireneError] = {}
         self._turn = asyncio.Semaphore(1)
 
+    async def score_item(self, item: Item) -> dict[str, DetectorOutcome]:
+        """The outcomes for an item's answer."""
+        return await self.score(case_of(item))
+
     async def score(self, case: Case, *, label: str | None = None) -> dict[str, DetectorOutcome]:
         """The outcome of each detector, by name, in the detectors' order. `label` says in traces which text it is."""
-        if all(only_computes(detector) for detector in self.detectors):  # in turn: a task for each would only cost
-            found = [await self.score_by(detector, case, label=label) for detector in self.detectors]
+        without = _WEAK.get(case.given.source, ()) if self._usual else ()
+        asked = [detector for detector in self.detectors if detector.name not in without]
+        if all(only_computes(detector) for detector in asked):  # in turn: a task for each would only cost
+            found = [await self.score_by(detector, case, label=label) for detector in asked]
         else:
-            found = await asyncio.gather(*(self.score_by(detector, case, label=label) for detector in self.detectors))
-        return {detector.name: outcome for detector, outcome in zip(self.detectors, found, strict=True)}
+            found = await asyncio.gather(*(self.score_by(detector, case, label=label) for detector in asked))
+        return {detector.name: outcome for detector, outcome in zip(asked, found, strict=True)}
 
     async def score_by(self, detector: Detector, case: Case, *, label: str | None = None) -> DetectorOutcome:
         """The outcome of one of the detectors."""
