@@ -52,6 +52,7 @@ another one means. *length*: the logarithm of the number of words.
 _PRIOR = 5.0
 """Words of an ordinary sentence that each text is given besides: a share of two words is no share of twenty."""
 _ORDINARY = {"words": 0.8, "supported": 0.5, "contradicted": 0.1}
+_NOT = re.compile(r"\s(?:not|never)\b|(?<=\bcan)not\b|n['’]t\b", re.IGNORECASE)
 _SAID = 0.75
 """Cosine from which a sentence of a passage counts as said."""
 _ALIKE = 0.88
@@ -139,9 +140,10 @@ class PassageReadings:
         if not new:
             return
         encoder = self.reader.encoder
-        unchecked = not_checked(new, encoder)
-        claims = [s for s, why in zip(new, unchecked, strict=True) if why is None]
-        read = dict(zip(claims, self.reader.read([claim_of(s) or s for s in claims], values=False), strict=True))
+        unchecked = not_checked(new, encoder, self.reader.nearness)
+        said = {s: claim_of(s) for s, why in zip(new, unchecked, strict=True) if why is None}
+        readings = self.reader.read(list(said.values()), values=False)
+        read = {s: self.reader.countered(said[s], r)[0] for s, r in zip(said, readings, strict=True)}
         for sentence in new:
             words = lower_words(sentence)
             self._known[sentence] = SentenceReading(
@@ -162,10 +164,11 @@ class PassageReadings:
         return float(self._bearing @ ((self.reader.vectors @ vectors.T).max(axis=1) > _SAID))
 
     def _nearness(self, sentences: Sequence[str]) -> float:
-        """The cosine of the question with the nearest of the sentences; 0 without any."""
+        """The cosine of the question with the nearest of the sentences; 0 without any. A "not" takes none further away:
+        it answers, too."""
         if not sentences:
             return 0.0
-        return float((self.reader.encoder.encode(list(sentences)) @ self._question).max())
+        return float((self.reader.encoder.encode([_NOT.sub("", s) for s in sentences]) @ self._question).max())
 
     def _may_answer(self, sentence: str) -> bool:
         """Whether a sentence has what the question asks for: a date, a number, a name that it has not itself."""

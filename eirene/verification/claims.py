@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import math
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache
 from itertools import pairwise
@@ -35,6 +35,8 @@ NO_CLAIM = 0.5
 """Chance of claiming nothing above which a sentence is not checked."""
 MAY_BE_TALK = 0.12
 """Chance of claiming nothing above which a sentence is not faulted for what the texts do not hold, nor taken out."""
+_NEAR = 1.0
+"""Nearness (`ContextReader.nearness`) from which passages say what sounds like talk ("You may keep your number")."""
 LEADS_IN = "leads in what follows"
 _TALK = "claims nothing that passages could hold"
 _SIGNATURE = "signs the answer"
@@ -86,16 +88,21 @@ def claims_nothing(sentence: str) -> str | None:
     return next((why for is_so, why in found if is_so), None)
 
 
-def not_checked(sentences: Sequence[str], encoder: Encodes) -> list[str | None]:
+def not_checked(
+    sentences: Sequence[str], encoder: Encodes, nearness: Callable[[str], float] | None = None
+) -> list[str | None]:
     """Why each sentence is not to be checked against passages; None for a claim.
 
     By its form, as in `claims_nothing`, by words of a discussion alone, or as talk: greetings, offers, advice to ask
-    somebody, what is not known, opinions marked as such (`eirene.verification.claims`).
+    somebody, what is not known, opinions marked as such (`eirene.verification.claims`). `nearness` (of a claim to what
+    is given): what is near is no talk, since the passages say it, or otherwise.
     """
     found = [claims_nothing(text) or (_OF_THE_DISCUSSION if is_filler(text) else None) for text in sentences]
     open_ = [n for n, why in enumerate(found) if why is None]
     chances = talk_chances([claim_of(sentences[n]) for n in open_], encoder)
     for n, chance in zip(open_, chances, strict=True):
+        if chance > NO_CLAIM and nearness is not None and nearness(claim_of(sentences[n])) >= _NEAR:
+            continue
         if chance > NO_CLAIM or (n and _signs(sentences[n], sentences[n - 1], found[n - 1])):
             found[n] = _TALK if chance > NO_CLAIM else _SIGNATURE
     return found

@@ -22,7 +22,7 @@ from eirene.text.values.derived import NOTHING_NEW, Carried, Derivations
 from eirene.text.values.notation import Notation
 from eirene.text.words import stems
 from eirene.verification.framed import Asked, ContextPiece, PairReading, read_framed
-from eirene.verification.opposites import countered_by, limited_by, opposes
+from eirene.verification.opposites import countered_by, opposes
 
 if TYPE_CHECKING:
     from eirene.models.encoder.runtime import Encodes
@@ -42,12 +42,13 @@ SINGLES = 3
 """Pieces that are read by themselves, beside the window: a claim costs up to four pairs."""
 TOGETHER = 6
 """Pieces that are read at once where none carries a claim."""
-_IFS = (None, "condition", "open")
-"""Frames of what is said, under a condition or not, or asked."""
 _AGAINST = 0.5
 """Probability from which a sentence counts as contradicted where another one supports it."""
 _SUPPORTED = 0.5
 """Probability of support from which nobody asks whether a claim's values are derived."""
+_VERBATIM = 0.95
+"""Least support of what the texts say in the same words."""
+_PLAIN = re.compile(r"[^\W_]+")
 LONGEST_CLAIM = 80
 """Words of a claim that is read at once; a longer one is read in pieces, of which the worst counts."""
 
@@ -121,9 +122,16 @@ class ContextReader:
                     replace(worst, supported=supported, contradicted=contradicted, evidence=denying, framed="denied")
                 )
                 continue
+            if worst.supported < _VERBATIM and (same := self._verbatim(claim)) is not None:
+                worst = replace(worst, supported=_VERBATIM, contradicted=1.0 - _VERBATIM, evidence=same, framed=None)
             asks = values and worst.supported < _SUPPORTED
             found.append(replace(worst, values=self._derivations.carried(claim)) if asks else worst)
         return found
+
+    def _verbatim(self, claim: str) -> ContextPiece | None:
+        """The piece that says a claim in its very words, and of which no other sentence says that it is not so."""
+        words, frame = _PLAIN.findall(claim.lower()), frame_of(claim)
+        return next((p for p in self.pieces if p.frame == frame and _PLAIN.findall(p.text.lower()) == words), None)
 
     def together(self, claim: str) -> float:
         """The support in [0, 1] of the nearest pieces read at once, but for those that deny, ask or suppose."""
@@ -140,20 +148,32 @@ class ContextReader:
         """
         if frame_of(claim) is not None or len(claim.split()) > LONGEST_CLAIM:
             return None
-        said = [p for p in self.nearest(claim, SINGLES) if p.field is None and (p.frame and p.frame.kind) in _IFS]
-        near = [piece for piece in said if piece.frame is None]
-        if (found := countered_by(claim, [piece.text for piece in near])) is not None:
-            return near[found[0]], found[1]
-        at = limited_by(claim, [piece.text for piece in said])
-        return None if at is None else (said[at], False)
+        near = [p for p in self.nearest(claim, SINGLES) if p.field is None and p.frame is None]
+        found = countered_by(claim, [piece.text for piece in near])
+        return None if found is None else (near[found[0]], found[1])
+
+    def countered(self, claim: str, reading: ClaimReading) -> tuple[ClaimReading, bool]:
+        """The reading of a claim with what `counter` finds, and whether that surely says otherwise: then what supports
+        the claim supports the counter-claim."""
+        counter, is_sure = self.counter(claim) or (None, False)
+        if counter is None or not is_sure:
+            is_disputed = counter is not None and reading.supported >= _SUPPORTED
+            return (replace(reading, denying=counter) if is_disputed else reading), False
+        against = max(reading.contradicted, reading.supported, 1.0 - reading.supported)
+        return replace(reading, supported=1.0 - against, contradicted=against, evidence=counter), True
 
     def nearest(self, claim: str, count: int) -> list[ContextPiece]:
         """The pieces nearest to a claim by meaning and by words, the nearest first; at most `count`."""
         if not self.pieces:
             return []
-        cosines = self.vectors @ self._verifier.encoder.encode([claim])[0]
-        score = pick_score(cosines, self._rarity.shares(claim))
-        return [self.pieces[k] for k in np.argsort(-score, kind="stable")[:count]]
+        return [self.pieces[k] for k in np.argsort(-self._scores(claim), kind="stable")[:count]]
+
+    def nearness(self, claim: str) -> float:
+        """How near the nearest piece is to a claim, by meaning and by words; 0 without any, at most 1.6."""
+        return float(self._scores(claim).max()) if self.pieces else 0.0
+
+    def _scores(self, claim: str) -> NDArray[np.float64]:
+        return pick_score(self.vectors @ self._verifier.encoder.encode([claim])[0], self._rarity.shares(claim))
 
     @cached_property
     def _notation(self) -> Notation:

@@ -28,7 +28,7 @@ if TYPE_CHECKING:
     from eirene.models.verifier.runtime import ReadsPairs
     from eirene.verification.framed import ContextPiece
 
-VERSION = "2.20"
+VERSION = "2.21"
 """Goes up when the same texts may be judged otherwise (fit of the risk, rules); part of what judges by it."""
 SUPPORTED = 0.5
 """Probability of support from which a sentence counts as supported."""
@@ -141,7 +141,7 @@ class SentenceJudge:
     def _judgements(self, answer: str, sentences: Sequence[str]) -> list[JudgedSentence]:
         whole = other_language(answer)
         frames = frames_of(sentences)
-        nothing = not_checked(sentences, self.reader.encoder)
+        nothing = not_checked(sentences, self.reader.encoder, self.reader.nearness)
         rows = _rows(answer)
         found: list[JudgedSentence | None] = []
         for text, frame, of_talk in zip(sentences, frames, nothing, strict=True):
@@ -156,10 +156,9 @@ class SentenceJudge:
                 judged = (self._judged(claim, next(readings), is_field=True) for claim in own)
                 found[n] = max(judged, key=lambda cell: cell.risk or 0.0)
             else:
-                others = [*sentences[:n], *sentences[n + 1 :]]
-                mend = best_mend(sentences[n], reading := next(readings), self.reader, others)
-                counter, is_sure = self.reader.counter(own[0]) or (None, False)
-                reading = reading if counter is None else countered(reading, counter, is_sure=is_sure)
+                reading, others = next(readings), [*sentences[:n], *sentences[n + 1 :]]
+                reading, is_sure = self.reader.countered(own[0], reading)
+                mend = best_mend(sentences[n], reading, self.reader, others)
                 found[n] = self._judged(sentences[n], reading, mend, is_countered=is_sure)
         return [judged for judged in found if judged is not None]
 
@@ -187,8 +186,6 @@ class SentenceJudge:
         The probability of contradiction alone is no ground for the strongest word: what it takes for one is sound as
         often as any sentence.
         """
-        if mend is not None and mend.kind == "relation" and reading.contradicted < CONTRADICTED:
-            mend = None  # the passage's word may be another one for the same
         risk = sentence_risk(reading) if mend is None else max(sentence_risk(reading), _risk_of_mended(mend))
         is_denied = reading.contradicted >= CONTRADICTED and (
             reading.framed == "denied" or _is_opposed(sentence, reading, is_field)
@@ -231,14 +228,6 @@ def judge_of(
 ) -> SentenceJudge:
     """`SentenceJudge` for these texts; the last ones are kept: critic, record and page judge one answer in turn."""
     return SentenceJudge(texts, verifier, question=question, are_sides=are_sides)
-
-
-def countered(reading: ClaimReading, counter: ContextPiece, *, is_sure: bool) -> ClaimReading:
-    """The reading of a claim that a piece says otherwise; where it surely does, what supports it supports the piece."""
-    if not is_sure:
-        return replace(reading, denying=counter) if reading.supported >= SUPPORTED else reading
-    against = max(reading.contradicted, reading.supported, 1.0 - reading.supported)
-    return replace(reading, supported=1.0 - against, contradicted=against, evidence=counter)
 
 
 def version_of(verifier: ReadsPairs) -> str:

@@ -1,7 +1,7 @@
 """Proposals of mends: a few words of a sentence and what could stand in their place, by form alone.
 
-Values (numbers, dates, names), opposites and words between words that are alike, a "not" taken out or put in with the
-verb in its form. A proposal judges nothing: `eirene.verification.mends` does.
+Values (numbers, dates, names), opposites, a "not" taken out or put in with the verb in its form; no other words, which
+may say the same. A proposal judges nothing: `eirene.verification.mends` does.
 """
 
 from __future__ import annotations
@@ -9,18 +9,14 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from difflib import SequenceMatcher
 from typing import Literal
 
 from eirene.text.english import is_third_person, looks_like_base, third_person
-from eirene.text.leaning import refers
-from eirene.text.matching import BoundedMatcher
 from eirene.text.polarity.antonyms import are_opposites, listed_opposites
 from eirene.text.specifics.index import find_specifics, keys_of
 from eirene.text.values.mention import Mention
 from eirene.text.values.notation import written_like
-from eirene.text.values.number_words import SMALL
-from eirene.text.words import STOP_WORDS, stem
+from eirene.text.words import stem
 
 MendKind = Literal["entity", "relation"]
 _ARTICLE = re.compile(r"(?<![\w'’-])an?[ \t]\Z", re.IGNORECASE)
@@ -108,22 +104,15 @@ def _is_people(name: str) -> bool:
 _HYPHENATED = re.compile(r"[^\W\d_]+(?:-[^\W\d_]+)*")
 _MOST_WORDS = 120
 _ENDINGS = ("ing", "ed", "est", "er", "ly", "s")
-_BESIDE = 2
-"""Words that must be alike on one side of a word in another's place."""
-_SPELT_ALIKE = 0.6
-"""Share of letters in common, in order, from which two words are spellings of one."""
-_LONGEST = 3
-"""Words that differ in a row, the first or last of which may be one in another's place."""
 
 
-def word_proposals(sentence: str, given: str) -> Iterator[Proposal]:
-    """Opposites that `given` has first; then its words that stand in another's place."""
+def opposite_proposals(sentence: str, given: str) -> Iterator[Proposal]:
+    """Opposites of the sentence's words that `given` has."""
     own, theirs = _words(sentence), _words(given)
     known = {stem(word) for word, _, _ in theirs}
     for word, start, end in own:
         for new in _opposites(word, known, theirs):
             yield Proposal(start, end, _cased(new, sentence[start:end]), "relation")
-    yield from _other_words(own, theirs, sentence, known)
 
 
 def _words(text: str) -> list[tuple[str, int, int]]:
@@ -141,38 +130,6 @@ def _opposites(word: str, known: set[str], theirs: Sequence[tuple[str, int, int]
 
 def _has_opposite_form(word: str, other: str) -> bool:
     return are_opposites(word, other) and all(word.endswith(e) == other.endswith(e) for e in _ENDINGS)
-
-
-def _other_words(
-    own: Sequence[tuple[str, int, int]], theirs: Sequence[tuple[str, int, int]], sentence: str, known: set[str]
-) -> Iterator[Proposal]:
-    """One word in another's place, with words that are alike on either side; forms of one word are no two."""
-    a, b = [w for w, _, _ in own], [w for w, _, _ in theirs]
-    for tag, i, i_end, j, j_end in BoundedMatcher(a, b).get_opcodes():
-        if tag != "replace" or max(i_end - i, j_end - j) > _LONGEST:
-            continue
-        facing = []
-        if i >= _BESIDE and a[i - _BESIDE : i] == b[max(j - _BESIDE, 0) : j]:
-            facing.append((i, j))
-        behind = a[i_end : i_end + _BESIDE]
-        if behind and behind == b[j_end : j_end + _BESIDE]:
-            facing.append((i_end - 1, j_end - 1))
-        for mine, other in dict.fromkeys(facing):
-            old, start, end = own[mine]
-            if stem(old) not in known and _are_two(old, b[other]):
-                yield Proposal(start, end, _cased(b[other], sentence[start:end]), "relation")
-
-
-def _are_two(old: str, new: str) -> bool:
-    """Whether two words are of one form, and not forms of one word."""
-    said = _says_something(old) and _says_something(new)
-    if SequenceMatcher(None, old, new, autojunk=False).ratio() >= _SPELT_ALIKE:
-        return False  # "pleaded", "pled"; a slip of the passage
-    return said and old[:4] != new[:4] and all(old.endswith(e) == new.endswith(e) for e in _ENDINGS)
-
-
-def _says_something(word: str) -> bool:
-    return len(word) > 2 and word not in STOP_WORDS and word not in SMALL and not refers(word)
 
 
 def _cased(new: str, old: str) -> str:
@@ -242,8 +199,8 @@ def _with(sentence: str, given: str) -> Iterator[Proposal]:
     for n, match in enumerate(_PLAIN_VERB.finditer(sentence)):
         if n == _MOST_PLACES:
             return
-        is_can = match.group().lower() == "can"
-        yield Proposal(match.end(), match.end(), "not" if is_can else " not", "relation")
+        joint = "" if match.group().lower() == "can" else " "
+        yield Proposal(match.start(), match.end(), f"{match.group()}{joint}not", "relation")
     for match in _DO_NOT.finditer(given):
         verb, wanted = match.group(2), stem(match.group(2).lower())
         for own in _WORD.finditer(sentence):

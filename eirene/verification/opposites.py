@@ -38,16 +38,12 @@ _DOES = frozenset(["", "by", "as"])
 _BOTH_WAYS = frozenset(["with", "to", "from", "for", "be", "as"])
 """Places that two may change: "linked to", "mixed with"."""
 _COPULAS = frozenset(["is", "are", "was", "were", "be", "been", "being"])
+_TOLD = 3
+"""Words of a clause of which it is asked whether they stand in another one."""
 _UNTOLD = 2
 """Words for which a sentence may have an "it"."""
 _REACH = 6
 """Words behind another one among which its "by" is looked for."""
-_LIMIT = re.compile(
-    r"(?<!the |not )(?<!with )\b(?:only(?! (?:an?|one|two|\d+)\b)|unless|except|excluding|apart from|other than|if"
-    r"|provided that|as long as|(?:may|can|allowed|permitted|entitled|accepted)\b.*\b(?:with|within|upon))\b([^,;]*)",
-    re.I,
-)
-"""What a given sentence is limited by: what stands behind these words."""
 
 
 def opposes(given: str, claim: str) -> bool:
@@ -230,23 +226,6 @@ def _roots(words: Iterable[str]) -> frozenset[str]:
     return frozenset(_root(word) for word in words if word.lower() not in STOP_WORDS)
 
 
-def limited_by(claim: str, texts: Sequence[str]) -> int | None:
-    """Which of some given sentences says a claim under a condition, or but for an exception, of which the claim has no
-    word; None where another one says it without."""
-    own = {*_weights(claim)}
-    carriers = [n for n, text in enumerate(texts) if own and own <= {*_weights(text)}]
-    is_limited = carriers and not _LIMIT.search(claim) and all(_is_limited(texts[n], own) for n in carriers)
-    return carriers[0] if is_limited else None
-
-
-def _is_limited(given: str, own: Set[str]) -> bool:
-    for found in _LIMIT.finditer(given):
-        tail, before = {*_weights(found[1])}, _weights(given[: found.start(1)])[-2:]
-        if tail and own.isdisjoint(tail) and not (found.start() and own.isdisjoint(before)):
-            return True
-    return False
-
-
 def _crossed(claim: str, texts: Sequence[str]) -> int | None:
     """Which sentence has a claim's subject with another value than the claim, whose value another subject has.
 
@@ -259,6 +238,8 @@ def _crossed(claim: str, texts: Sequence[str]) -> int | None:
     parts = [frozenset(clause) for clause in _clauses(claim)]
     whole = frozenset().union(*parts) - _LIGHT
     for (n, one), (m, other) in combinations(given, 2):
+        if n == m and _is_shuffled(parts, one, other):
+            return n
         if not whole <= {*(_stems(texts[n]) if n == m else one), *other}:
             continue
         places = _places(one, other, whole, is_one=n == m)
@@ -271,6 +252,16 @@ def _crossed(claim: str, texts: Sequence[str]) -> int | None:
             if is_mixed and not any(part <= own for own in elsewhere):
                 return n if said[0][0] else m
     return None
+
+
+def _is_shuffled(parts: Sequence[Set[str]], one: Sequence[str], other: Sequence[str]) -> bool:
+    """Whether both of a claim's two clauses have words of each of two given ones, and together just theirs."""
+    first, second = frozenset(one) - _LIGHT, frozenset(other) - _LIGHT
+    mine, is_theirs = [part - _LIGHT for part in parts], (first - second, second - first)
+    if len(mine) != 2 or mine[0] | mine[1] != first | second or min(len(first), len(second)) < _TOLD:
+        return False
+    is_mixed = all(not part.isdisjoint(own) for part in mine for own in is_theirs)
+    return is_mixed and mine[0] & mine[1] <= first & second
 
 
 def _places(one: list[str], other: list[str], whole: Set[str], *, is_one: bool) -> list[tuple[Set[str], Set[str]]]:

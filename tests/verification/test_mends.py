@@ -7,8 +7,9 @@ from dataclasses import replace
 
 import pytest
 
+from eirene.models.verifier.runtime import shipped_verifier
 from eirene.verification.claims import claim_of
-from eirene.verification.context import ClaimReading
+from eirene.verification.context import ClaimReading, ContextReader
 from eirene.verification.mend_proposals import Proposal
 from eirene.verification.mends import Mend, best_mend, is_given_but_for
 from tests.feedback_model.embedded.reader import reader
@@ -55,7 +56,10 @@ def test_a_value_is_replaced_only_in_a_sentence_of_the_passages_and_where_it_fol
     assert [row for row in rows if mended(*row) is not None] == []
 
 
-def test_a_year_is_put_right_where_the_given_sentence_has_its_month_too() -> None:
+def test_a_value_is_put_right_where_the_given_sentence_has_more_of_it_or_a_pronoun_for_its_subject() -> None:
+    workshop = "The workshop stands in Mill Road. It has a red door and six windows."
+    assert mended("The workshop has eight windows.", workshop) == "The workshop has six windows."
+    assert mended("The barn has eight windows.", workshop) is None
     assert mended("It was opened in 1899.", "The mill was opened in March 1890.") == "It was opened in 1890."
 
 
@@ -77,6 +81,23 @@ def test_nothing_is_mended_by_what_is_said_under_a_condition_at_another_time_or_
         ("Since 1912 it carries trains.", "Since 1921 it carries trains.", "Since 1921 it carries trains."),
     ]
     assert [mended(sentence, given) for sentence, given, _ in plain] == [wanted for *_, wanted in plain]
+
+
+def test_a_not_too_many_goes_in_other_words_too() -> None:
+    """By the verifier itself: its support of the sentence without the "not" is the ground."""
+    claim = "The frogs in the pond were not healthy."
+    rows = [
+        (
+            "Ann Berg, the keeper, said that the frogs in the pond were in good health all summer.",
+            "The frogs in the pond were healthy.",
+        ),
+        ("The keeper said nothing of their health.", None),
+        ("The keeper said that the frogs in the pond never were in good health.", None),
+    ]
+    for given, wanted in rows:
+        texts = ContextReader(shipped_verifier(), [given])
+        found = best_mend(claim, texts.read([claim])[0], texts)
+        assert (found and claim[: found.start] + found.new + claim[found.end :]) == wanted
 
 
 def test_a_sentence_is_a_given_one_but_for_a_value() -> None:

@@ -73,10 +73,13 @@ def test_what_claims_nothing_is_not_checked() -> None:
     assert [s.supported is None for s in found] == [True, True, False]
 
 
-def test_talk_of_the_discussion_is_not_checked() -> None:
+def test_talk_is_not_checked_but_where_the_passages_say_it_and_their_own_words_are_supported() -> None:
     found = claims("Opinions on this differ widely. The tower is 90 metres high.")
     assert [s.verdict for s in found] == ["not checked", "supported"]
     assert found[0].why == "speaks of the discussion, and claims nothing of its matter"
+    rules = ["No appointment is needed for a blood test.", "The dam does not protect the lower town from floods."]
+    answer = f"Happy to help! You need an appointment for a blood test. {rules[1]}"
+    assert [c.verdict for c in claims(answer, rules)] == ["not checked", "contradicted", "supported"]
 
 
 def test_another_language_is_not_checked() -> None:

@@ -16,7 +16,7 @@ from eirene.text.english import looks_like_base
 from eirene.text.language import likely_code
 from eirene.text.leaning import announced, announces, goes_on, leans, pronoun, refers
 from eirene.text.sentences import Sentence
-from eirene.text.words import content_words, stems
+from eirene.text.words import content_words, stems, word_set
 from eirene.verification.claims import LEADS_IN, MAY_BE_TALK, claim_of, claims_nothing, talk_chances
 from eirene.verification.context import ClaimReading, ContextReader
 from eirene.verification.judging import sentence_risk
@@ -43,12 +43,7 @@ _INSTRUCTS = re.compile(
     re.IGNORECASE,
 )
 _ORDER = re.compile(r"(?:(?:first|second|third|then|next|after\s+that|finally|now)\b,?\s+)?([^\W\d_]+)", re.IGNORECASE)
-_TELLS = re.compile(
-    r"(?:please|kindly|just|simply|do|don|never|always|remember|tell|output|print|reply|repeat|click|visit|contact|subscribe|register"
-    r"|download|sign|call|send|note|see|check|try|listen|look|read|share|vote|book|ask|return|wait|come|go|write|type|enter|watch"
-    r"|mark|order|visit|dial|press|preheat|mix|stir|pour|drink|rest|open|turn|wash|heat|boil|cook|bake|rinse|wear|stay|speak|talk|phone)\Z",
-    re.IGNORECASE,
-)
+_TELLS = word_set("removals tells")
 """Verbs that tell a reader to do something, and words before one; `looks_like_base` knows those of statements."""
 _SPEAKS = re.compile(r"\b(?:[Yy]ou(?:rs?)?|[Ww]e|[Oo]urs?|us|[Mm]y|me)\b")
 """The answer's own speaker or reader, of whom passages know nothing; no "US"."""
@@ -194,4 +189,4 @@ class Removals:
 def _orders(text: str) -> bool:
     """Whether a sentence, or what follows its opening, begins with a verb; in doubt it does."""
     first = _ORDER.match(text)
-    return first is not None and (looks_like_base(first[1].lower()) or _TELLS.match(first[1]) is not None)
+    return first is not None and (looks_like_base(first[1].lower()) or first[1].lower() in _TELLS)

@@ -82,11 +82,7 @@ def _faults(case: EditCase) -> Iterator[PlacedFault]:
         start, text = edit.after[0], case.new(edit)[:_READ]
         for pattern, what in _TALK if is_english else ():
             found = pattern.search(text)
-            if (
-                found
-                and not manner.has(pattern)
-                and not (what == "takes a side" and _SAID.search(text, 0, found.start()))
-            ):
+            if found and not manner.has(pattern) and not (what == _SIDE and _SAID.search(text, 0, found.start())):
                 yield PlacedFault(start + found.start(), start + found.end(), f"{what}: {quoted(found[0])}")
         for found in manner.shouts(text):
             yield PlacedFault(start + found.start(), start + found.end(), f"no text before shouts: {quoted(found[0])}")
