@@ -108,11 +108,10 @@ def _finding(sentence: Sentence, judged: JudgedSentence, *, gone: bool, unsuppor
 
 def _reason(judged: JudgedSentence) -> str:
     if judged.evidence is None:
-        return "Not in the passages."
+        return "Not found in the passages."
     said = _shown(judged)
     if judged.verdict == "contradicted":
         return f"The passages say: {said}"
-    framed = judged.reading is not None and judged.reading.framed == "open"
-    return (
-        f"The passages leave it open: {said}" if framed else f"Not in the passages; the nearest sentence says: {said}"
-    )
+    is_open = judged.reading is not None and judged.reading.framed == "open"
+    found = "The passages leave it open" if is_open else "Not found in the passages; the nearest sentence says"
+    return f"{found}: {said}"

@@ -32,7 +32,7 @@ def test_a_sentence_that_the_passages_do_not_hold_is_unsupported_with_the_neares
     answer = f"{SOUND} {FOREIGN}"
     (found,) = findings(answer)
     assert (found.kind, answer[found.start : found.end], found.edit) == ("unsupported", FOREIGN, "")
-    assert found.reason.startswith('Not in the passages; the nearest sentence says: "')
+    assert found.reason.startswith('Not found in the passages; the nearest sentence says: "')
 
 
 def test_a_contradicted_sentence_is_mended_with_the_deciding_one_as_reason() -> None:
