@@ -22,6 +22,7 @@ _JOINTS = re.compile(
 )
 _LIGHT = frozenset(stem(word) if len(word) > 2 else word for word in STOP_WORDS - word_set("opposites telling"))
 """Words by which a clause says no more than another one."""
+_COMPARES = re.compile(r"\b(?:less|more|\w+er)\s+than\b|\b(?:times|twice|half)\s+(?:as|the|that)\b", re.I)
 _PLAIN = re.compile(r"[^\W_]+(?:['’.,-][^\W_]+)*")
 _ARTICLE = re.compile(r"\b(?:the|an?)\s+(?!(?:is|was|and|or|to|of|in)\b)(?=\w)")
 _OPENS = word_set("opposites opens")
@@ -48,10 +49,10 @@ _REACH = 6
 
 def opposes(given: str, claim: str) -> bool:
     """Whether a given sentence says what is claimed with a "not" or an opposite too many or too few, or another figure:
-    it has all other words of the claim."""
+    it has all other words of the claim, and tells no figure by another ("a third less than in May")."""
     has, own = set(stems(given)), set(stems(claim))
     is_other_figure = len(own - has) == 1 and _has_figure(own - has) and _has_figure(has - own)
-    return is_other_figure or _opposes(given, claim)
+    return (is_other_figure and not _COMPARES.search(given)) or _opposes(given, claim)
 
 
 def exchanges(given: str, claim: str) -> bool:
