@@ -48,7 +48,8 @@ _SUPPORTED = 0.5
 """Probability of support from which nobody asks whether a claim's values are derived."""
 _VERBATIM = 0.95
 """Least support of what the texts say in the same words."""
-_PLAIN = re.compile(r"[^\W_]+")
+_TOKEN = re.compile(r"[^\W_]+|[^\w\s.,;:!?'’‘\"“”()*-]|(?<=\d)[.,:/-](?=\d)|[-−–+]\s?(?=\d)")
+"""A word or a sign that may turn what is said: $, %, <, the point of 3.4, a minus."""
 LONGEST_CLAIM = 80
 """Words of a claim that is read at once; a longer one is read in pieces, of which the worst counts."""
 
@@ -130,8 +131,8 @@ class ContextReader:
 
     def _verbatim(self, claim: str) -> ContextPiece | None:
         """The piece that says a claim in its very words, and of which no other sentence says that it is not so."""
-        words, frame = _PLAIN.findall(claim.lower()), frame_of(claim)
-        return next((p for p in self.pieces if p.frame == frame and _PLAIN.findall(p.text.lower()) == words), None)
+        words, frame = _TOKEN.findall(claim.lower()), frame_of(claim)
+        return next((p for p in self.pieces if p.frame == frame and _TOKEN.findall(p.text.lower()) == words), None)
 
     def together(self, claim: str) -> float:
         """The support in [0, 1] of the nearest pieces read at once, but for those that deny, ask or suppose."""

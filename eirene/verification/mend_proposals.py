@@ -142,6 +142,7 @@ _CANNOT = re.compile(r"\b(ca|wo)n['’]t\b|\bcannot\b", re.IGNORECASE)
 _CONTRACTED = {"ca": "can", "wo": "will"}
 _NEVER = re.compile(r"\b(?:never|not)[ \t]+", re.IGNORECASE)
 _DO_NOT = re.compile(r"\b(do|does|did)(?:\s+not|n['’]t)\s+([^\W\d_]{2,30})\b", re.IGNORECASE)
+_HELPED = re.compile(r"\bd(?:o|oes|id)\s+\Z", re.IGNORECASE)
 _PLAIN_VERB = re.compile(rf"\b(?:{_PLAIN}|do|does|did)\b(?!\s+(?:not|never|no|only|also)\b)", re.IGNORECASE)
 _PRONOUN = re.compile(
     r"(?:[^\W\d_]{2,14},\s)?(?:it|they|he|she|this|these|that|those|there|i|we|you|the\s(?:passages?|texts?|contexts?))\b",
@@ -204,5 +205,6 @@ def _with(sentence: str, given: str) -> Iterator[Proposal]:
     for match in _DO_NOT.finditer(given):
         verb, wanted = match.group(2), stem(match.group(2).lower())
         for own in _WORD.finditer(sentence):
-            if stem(own.group()) == wanted and (looks_like_base(verb) or own.group() != verb):
+            is_helped = _HELPED.search(sentence, 0, own.start())  # "does carry"
+            if stem(own.group()) == wanted and not is_helped and (looks_like_base(verb) or own.group() != verb):
                 yield Proposal(own.start(), own.end(), f"{match.group(1).lower()} not {verb}", "relation")

@@ -8,11 +8,10 @@ and no value that follows from theirs.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Iterator, Sequence, Set
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 
 from eirene.text.cancellation import check_cancelled
-from eirene.text.leaning import refers
 from eirene.text.specifics.index import find_specifics
 from eirene.text.words import content_words, stems
 from eirene.verification.claims import claim_of
@@ -30,7 +29,7 @@ OLD_SUPPORTED = 0.65
 """Probability of support up to which a sentence may be mended."""
 NEW_SUPPORTED, GAIN = 0.4, 0.35
 """Probability of support that the mended sentence must reach, and how much more of it it must have."""
-CONTRADICTED = 0.4
+CONTRADICTED = 0.5
 """Probability of contradiction from which the passages speak against a sentence: without it no name, no opposite and no
 negation is tried. Of what they do not tell any name may be right."""
 SURELY_DENIED = 0.78
@@ -100,7 +99,7 @@ def best_mend(sentence: str, before: ClaimReading, reader: ContextReader, others
     check_cancelled()
     readings = reader.read([claim_of(p.applied(sentence)) for p in proposals], values=False)
     mends = [Mend(p.start, p.end, p.new, p.kind, before, after) for p, after in zip(proposals, readings, strict=True)]
-    standing = [m for m in mends if _stands(m, sentence, reader) and _is_plain(m, sentence, reader)]
+    standing = [m for m in mends if _stands(m, sentence) and _is_plain(m, sentence, reader)]
     if before.values.chance is not None:
         standing = [m for m in standing if m.kind != "entity"]
     return _clearest(standing, mends)
@@ -135,27 +134,22 @@ def _raw(sentence: str, given: Sequence[str]) -> Iterator[Proposal]:
 
 def _is_given(sentence: str, proposal: Proposal, before: ClaimReading, reader: ContextReader) -> bool:
     """Whether any piece of the texts may carry the mended sentence: without one, reading it is for nothing."""
-    return any(_needs(piece, sentence, proposal, before, reader) for piece in reader.pieces)
+    return any(_needs(piece.text, sentence, proposal, before) for piece in reader.pieces)
 
 
-def _needs(
-    piece: ContextPiece, sentence: str, proposal: Proposal, before: ClaimReading, reader: ContextReader
-) -> float | None:
-    """The support by a piece that the mended sentence needs: some where the piece is the sentence but for the proposal,
-    more where the reading alone tells that it has a "not" too many or too few; None where the piece tells nothing."""
-    if is_given_but_for(sentence, proposal, piece.text, _stands_for(piece, reader)):
+def _needs(given: str, sentence: str, proposal: Proposal, before: ClaimReading) -> float | None:
+    """The support by a given sentence that the mended one needs: some where it is the same but for the proposal, more
+    where the reading alone tells that there is a "not" too many or too few; None where it tells nothing.
+
+    For the latter the given sentence has the next word: of "upheld" it is no "not" too many in "was not overturned".
+    """
+    if is_given_but_for(sentence, proposal, given):
         return NEW_SUPPORTED
-    old = _NOT.search(sentence[proposal.start : proposal.end])
-    is_denied = bool(old) != bool(_NOT.search(proposal.new)) and before.contradicted >= SURELY_DENIED
-    return SURELY_DENIED if is_denied and bool(old) != bool(_NOT.search(piece.text)) else None
-
-
-def _stands_for(piece: ContextPiece, reader: ContextReader) -> frozenset[str]:
-    """The first words of the sentence before one that begins with "It" or the like: what that may stand for."""
-    at = reader.pieces.index(piece)
-    if not at or not refers(piece.text) or (before := reader.pieces[at - 1]).source != piece.source:
-        return frozenset()
-    return frozenset(stem for stem, _ in _words(before.text)[:_SUBJECT])
+    old, new = (_NOT.search(text) is not None for text in (sentence[proposal.start : proposal.end], proposal.new))
+    if old == new or before.contradicted < SURELY_DENIED or old == (_NOT.search(given) is not None):
+        return None
+    denied = [*stems(_NOT.sub("", proposal.new)), *(stem for stem, at in _words(sentence) if at >= proposal.end)]
+    return SURELY_DENIED if set(denied[:1]) <= {stem for stem, _ in _words(given)} else None
 
 
 def _may_stand(mend: Proposal, before: ClaimReading) -> bool:
@@ -163,11 +157,11 @@ def _may_stand(mend: Proposal, before: ClaimReading) -> bool:
     return before.contradicted >= CONTRADICTED or (mend.kind == "entity" and not _is_name(mend))
 
 
-def _stands(mend: Mend, sentence: str, reader: ContextReader) -> bool:
+def _stands(mend: Mend, sentence: str) -> bool:
     old, new = mend.before, mend.after
     if new.contradicted > old.contradicted or not _may_stand(mend, old) or not _is_said(mend):
         return False
-    least = None if new.evidence is None else _needs(new.evidence, sentence, mend, old, reader)
+    least = None if new.evidence is None else _needs(new.evidence.text, sentence, mend, old)
     if least is None:
         return False
     return new.supported >= least and new.supported - old.supported >= GAIN
@@ -221,23 +215,19 @@ def _is_rival(mend: Proposal, best: Proposal) -> bool:
     return is_alike and mend.new != best.new and mend.start < best.end and best.start < mend.end
 
 
-_SUBJECT = 3
-"""Words that a sentence begins with, among which its subject is."""
 _FEWEST = 1
 """Words that a sentence must have besides what is mended; of a name one more."""
 
 
-def is_given_but_for(sentence: str, proposal: Proposal, given: str, it: Set[str] = frozenset()) -> bool:
+def is_given_but_for(sentence: str, proposal: Proposal, given: str) -> bool:
     """Whether a given sentence says what the sentence says once the proposal is made.
 
     All content words stand there in their order, the one next to the mend next to it, and no value between them that
-    the sentence has not. `it`: words that the given sentence has a pronoun for; the sentence may begin with them.
+    the sentence has not.
     """
     start = _lead(sentence)
     before = [stem for stem, at in _words(sentence) if start <= at < proposal.start]
     after = [stem for stem, at in _words(sentence) if at >= proposal.end]
-    while before and before[0] in it:
-        del before[0]
     is_name = proposal.kind == "entity" and not _values(proposal.new)
     if len(before) + len(after) < _FEWEST + is_name:
         return False

@@ -56,10 +56,7 @@ def test_a_value_is_replaced_only_in_a_sentence_of_the_passages_and_where_it_fol
     assert [row for row in rows if mended(*row) is not None] == []
 
 
-def test_a_value_is_put_right_where_the_given_sentence_has_more_of_it_or_a_pronoun_for_its_subject() -> None:
-    workshop = "The workshop stands in Mill Road. It has a red door and six windows."
-    assert mended("The workshop has eight windows.", workshop) == "The workshop has six windows."
-    assert mended("The barn has eight windows.", workshop) is None
+def test_a_year_is_put_right_where_the_given_sentence_has_its_month_too() -> None:
     assert mended("It was opened in 1899.", "The mill was opened in March 1890.") == "It was opened in 1890."
 
 
@@ -85,19 +82,18 @@ def test_nothing_is_mended_by_what_is_said_under_a_condition_at_another_time_or_
 
 def test_a_not_too_many_goes_in_other_words_too() -> None:
     """By the verifier itself: its support of the sentence without the "not" is the ground."""
-    claim = "The frogs in the pond were not healthy."
     rows = [
-        (
-            "Ann Berg, the keeper, said that the frogs in the pond were in good health all summer.",
-            "The frogs in the pond were healthy.",
-        ),
-        ("The keeper said nothing of their health.", None),
-        ("The keeper said that the frogs in the pond never were in good health.", None),
-    ]
-    for given, wanted in rows:
+        ("Ann Berg, the keeper, told us that the frogs stayed in good health all summer.",
+         "The frogs were not in good health.", "The frogs were in good health."),
+        ("The keeper said nothing of their health.", "The frogs were not in good health.", None),
+        ("The frogs never were in good health.", "The frogs were not in good health.", None),
+        ("The verdict was upheld on appeal.", "The verdict was not overturned on appeal.", None),
+        ("The hare resembles the rabbit. It does not live in forests.", "The hare does live in forests.", None),
+    ]  # fmt: skip
+    for given, claim, wanted in rows:
         texts = ContextReader(shipped_verifier(), [given])
         found = best_mend(claim, texts.read([claim])[0], texts)
-        assert (found and claim[: found.start] + found.new + claim[found.end :]) == wanted
+        assert (found and found.applied(claim)) == wanted
 
 
 def test_a_sentence_is_a_given_one_but_for_a_value() -> None:

@@ -82,6 +82,8 @@ def test_talk_is_not_checked_but_where_the_passages_say_it_and_their_own_words_a
     assert found[0].why == "speaks of the discussion, and claims nothing of its matter"
     rules = ["No appointment is needed for a blood test.", "The dam does not protect the lower town from floods."]
     answer = f"Happy to help! You need an appointment for a blood test. {rules[1]}"
+    (other,) = claims("The fee is not $40 but less.", ["The fee is not €40 but less."])
+    assert (other.supported or 0.0) < 0.95
     assert [c.verdict for c in claims(answer, rules)] == ["not checked", "contradicted", "supported"]
 
 

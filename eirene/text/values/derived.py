@@ -207,7 +207,7 @@ class _Given:
 
     def __init__(self, sentence: str, given: Sequence[str]) -> None:
         runs: list[list[_Amount]] = []
-        self._counts: set[int] = set()
+        self._counts, self._days = set[int](), set[int]()
         bare: list[_Amount] = []
         for text in given:
             if (room := _MOST_VALUES - sum(map(len, runs))) <= 0:
@@ -216,7 +216,7 @@ class _Given:
             bare += _as_written(text)
             if (listed := len(_LISTED.split(text))) <= _MOST_LISTED:
                 self._counts.add(listed)
-            self._counts |= {(_WEEK.index(b) - _WEEK.index(a)) % 7 + 1 for a, b in _WEEKDAYS.findall(text.lower())}
+            self._days |= {(_WEEK.index(b) - _WEEK.index(a)) % 7 + 1 for a, b in _WEEKDAYS.findall(text.lower())}
         plain = [v for run in runs for v in run]
         sums, means = ([v for run in (plain, *runs) for v in _sums(run, mean=mean)] for mean in (False, True))
         times = [*_times_each(sentence, " ".join(given[:2]))]
@@ -243,10 +243,11 @@ class _Given:
         return min((chance for chance in found if chance is not None), default=None)
 
     def _is_count(self, value: Value) -> bool:
-        """Whether so many things are listed, or one at that place."""
+        """Whether so many things are listed, or one at that place; of days, from one of the week to another."""
         if value.base == "ordinal":
             return value.amount <= max(self._counts, default=0)
-        return value.amount / size_of(value.unit) in self._counts
+        amount = value.amount / size_of(value.unit)
+        return amount in self._counts or (value.unit == "day" and amount in self._days)
 
     def _beyond(self, limits: Sequence[_Amount], bound: Bound) -> float | None:
         """The same for a limit: of a few values that it might be of, one that is not far hardly fits by chance."""
@@ -341,14 +342,18 @@ def _made(values: Sequence[_Amount], unit: str) -> Iterator[tuple[str, Floats]]:
     if unit == "percent":
         yield from (("percent", 100 * x[like]) for x in (over, over - 1, 1 - over))
         yield "percent", 100 - a[ua == "percent"]
-    yield from (("time", x) for x in _times_between(a, b, (ua, ub), unit, given))
+    yield from (("time", x) for x in _times_between(a, b, (ua, ub), unit, (given, own)))
 
 
 def _times_between(
-    a: Floats, b: Floats, units: tuple[NDArray[np.str_], NDArray[np.str_]], unit: str, given: NDArray[np.bool_]
+    a: Floats,
+    b: Floats,
+    units: tuple[NDArray[np.str_], NDArray[np.str_]],
+    unit: str,
+    told: tuple[NDArray[np.bool_], NDArray[np.bool_]],
 ) -> Iterator[Floats]:
     """Years, days or hours between two points, with and without the last one; a year some years after another."""
-    ua, ub = units
+    (ua, ub), (given, own) = units, told
     years, days, clock = ((a - b)[given & (ua == base) & (ub == base)] for base in ("year", "day", "clock"))
     if unit in ("", "month"):
         months = 12.0 if unit else 1.0
@@ -361,8 +366,7 @@ def _times_between(
         later = given & (ua == "clock") & (ub == "s")
         yield from ((a + b)[later] % _DAY, (a - b)[later] % _DAY)
     if unit == "day":
-        later = given & (ua == "day") & (ub == "s")
-        yield from ((a + b / _DAY)[later], (a - b / _DAY)[later])
+        yield (a + b / _DAY)[given & (ua == "day") & (ub == "s") & own]  # days that the sentence names
     if unit == "year":
         later = given & (ua == "year") & (ub == "month")
         yield from ((a + b / 12)[later], (a - b / 12)[later])

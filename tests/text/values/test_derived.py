@@ -38,6 +38,8 @@ FAIR = "The fair runs from 7 to 9 May 2021. Its field is 1.2 hectares large. It 
         ("In 1990 it turned 100.", "It was built in 1890."),
         ("He lost 18 kilos in half a year.", "In January he weighed 104 kg, in July 86 kg."),
         ("The siege went on for almost nine months.", "It began on 2 March and ended on 28 November 1601."),
+        ("It is open six days a week.", "Opening times: Tuesday to Sunday."),
+        ("It is due by 22 June, 21 days after the first.", "It is due 21 days after 1 June."),
         ("They won 14 medals.", "They won 3 gold, 5 silver and 6 bronze medals."),
     ],
 )
@@ -56,6 +58,8 @@ def test_values_that_follow_from_the_given_ones_are_told(sentence: str, passage:
         ("It sells bread.", SHOP),
         ("It lasted 71 days.", "It began on 29 February, and ended on 3 May 1901."),  # no such day
         ("It sold 200 loaves in all.", "The shop is open."),
+        ("The kiosk has 6 chairs.", "It is open Tuesday to Sunday."),  # six are the days
+        ("It ended on 24 June.", "It began on 1 June, and 21 days later there was a strike."),  # names no days
         ("In 1990 it turned 90.", "It was built in 1890."),
         ("That adds up to 280 hours a year.", "She practises four hours a week."),
     ],
