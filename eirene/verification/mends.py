@@ -223,7 +223,7 @@ def is_given_but_for(sentence: str, proposal: Proposal, given: str) -> bool:
     """Whether a given sentence says what the sentence says once the proposal is made.
 
     All content words stand there in their order, the one next to the mend next to it, and no value between them that
-    the sentence has not.
+    the sentence has not; for an opposite or a "not" no word ("a dwarf planet" is no planet).
     """
     start = _lead(sentence)
     before = [stem for stem, at in _words(sentence) if start <= at < proposal.start]
@@ -240,7 +240,9 @@ def is_given_but_for(sentence: str, proposal: Proposal, given: str) -> bool:
         and _go_on_alike(after, [stem for stem, start in words if start >= end], strange)
         and _is_beside(before, after, words, (at, end))
         for at, end in _places(proposal, given, words)
-        for strange in [_values(given, beside=(at, end)) - said]
+        for strange in [
+            (_values(given, beside=(at, end)) if proposal.kind == "entity" else {s for s, _ in words}) - said
+        ]
     )
 
 

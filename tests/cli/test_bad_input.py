@@ -81,7 +81,10 @@ def test_two_rows_with_one_id_are_an_error(run: Run, tmp_path: Path) -> None:
 
 
 @each("path, said", [("missing.json", "no such file"), (".", "cannot be loaded"), ("/proc/self/mem", "")])
-def test_a_file_that_cannot_be_read_is_an_error(path: str, said: str, run: Run) -> None:
+def test_a_file_that_cannot_be_read_is_an_error(
+    path: str, said: str, run: Run, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)  # a folder is searched as a whole
     assert_error(run("refine", path), f"{path}: {said}")
 
 
