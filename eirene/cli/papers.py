@@ -181,7 +181,8 @@ def table_text(runs: Sequence[Json], letters: Json, numbers: dict[str, int]) -> 
             cells = [_cell(cells, numbers, percent="%" in name) for name, cells in columns]
             why = {cell for cell in cells if cell}
             is_bare = len(why) == 1 and min(why).startswith("(")
-            pairs = zip(row.get("printed") or [""] * len(cells), cells, strict=True)
+            printed = row.get("printed") or ["" if cell or is_bare else "-" for cell in cells]
+            pairs = zip(printed, cells, strict=True)
             told = (f"{said} -> {cell}".strip() if cell and not is_bare else said for said, cell in pairs)
             lines.append([where, f"{row['name']} {min(why)}" if is_bare else row["name"], *told])
             where = ""

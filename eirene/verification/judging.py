@@ -19,6 +19,7 @@ from eirene.text.fields import fields_of
 from eirene.text.frames import StatementFrame, frame_of, frames_of
 from eirene.text.language import other_language
 from eirene.text.remembered import memoised
+from eirene.text.words import stems
 from eirene.verification.claims import MAY_BE_TALK, claim_of, not_checked, talk_chances
 from eirene.verification.context import ClaimReading, ContextReader
 from eirene.verification.mends import Mend, best_mend
@@ -241,7 +242,7 @@ def _is_opposed(sentence: str, reading: ClaimReading, is_field: bool) -> bool:
         return False
     if evidence.field is not None and denies(evidence.field, sentence):
         return True
-    has_field = is_field or evidence.field is not None
+    has_field = is_field or (evidence.field is not None and not set(stems(evidence.text)).isdisjoint(stems(sentence)))
     is_other = opposes(evidence.text, sentence) or (has_field and exchanges(evidence.text, sentence))
     return reading.values.chance is None and is_other
 

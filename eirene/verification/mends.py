@@ -13,6 +13,8 @@ from dataclasses import dataclass
 
 from eirene.text.cancellation import check_cancelled
 from eirene.text.specifics.index import find_specifics
+from eirene.text.values.reading import value_index
+from eirene.text.values.value import POINTS
 from eirene.text.words import content_words, stems
 from eirene.verification.claims import claim_of
 from eirene.verification.context import ClaimReading, ContextReader
@@ -100,8 +102,8 @@ def best_mend(sentence: str, before: ClaimReading, reader: ContextReader, others
     readings = reader.read([claim_of(p.applied(sentence)) for p in proposals], values=False)
     mends = [Mend(p.start, p.end, p.new, p.kind, before, after) for p, after in zip(proposals, readings, strict=True)]
     standing = [m for m in mends if _stands(m, sentence) and _is_plain(m, sentence, reader)]
-    if before.values.chance is not None:
-        standing = [m for m in standing if m.kind != "entity"]
+    if before.values.chance is not None:  # a sum or the like; a year that adds up with the number of arches is none
+        standing = [m for m in standing if m.kind != "entity" or _is_point_in_time(m.new)]
     return _clearest(standing, mends)
 
 
@@ -190,6 +192,10 @@ def _lead(sentence: str) -> int:
 def _is_name(mend: Proposal) -> bool:
     """Whether a value has no figure in it: a name, or a month."""
     return mend.kind == "entity" and not any(map(str.isdigit, mend.new))
+
+
+def _is_point_in_time(new: str) -> bool:
+    return any(value.base in POINTS for mention in value_index(new).mentions for value in mention.values)
 
 
 def _is_said(mend: Mend) -> bool:
