@@ -18,6 +18,7 @@ from eirene.data.json_rows import Row
 
 _OWN = frozenset({"question", "answer"})
 _NO_CONTEXT = "No context provided"
+_OPTIONAL = ("retrieved_contexts", "retrieval_context")
 
 
 def spread_asqa(row: Row) -> Iterator[Row]:
@@ -208,8 +209,8 @@ class Columns:
 
     def __call__(self, data: Mapping[str, Any], where: str) -> Fields:
         """The fields of a row; raises `InputError` that names the column that it lacks."""
-        needed = [column for name, column in self.columns.items() if name in ("question", "answer")]
-        missing = [column for column in needed if column not in data]
+        needed = [column for name, column in self.columns.items() if name in ("question", "answer", "context")]
+        missing = [column for column in needed if column not in data and column not in _OPTIONAL]
         if missing:
             raise InputError(f"is no row of {self.title}: {no_column(missing[0], data)}", where=where)
         found = Fields(used=set(self.columns.values()) & set(data))

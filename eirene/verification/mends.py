@@ -103,7 +103,8 @@ def best_mend(sentence: str, before: ClaimReading, reader: ContextReader, others
     mends = [Mend(p.start, p.end, p.new, p.kind, before, after) for p, after in zip(proposals, readings, strict=True)]
     standing = [m for m in mends if _stands(m, sentence) and _is_plain(m, sentence, reader)]
     if before.values.chance is not None:  # a sum or the like; a year that adds up with the number of arches is none
-        standing = [m for m in standing if m.kind != "entity" or _is_point_in_time(m.new)]
+        units = ({v.base for mention in value_index(m.new).mentions for v in mention.values} for m in standing)
+        standing = [m for m, own in zip(standing, units, strict=True) if m.kind != "entity" or own & POINTS]
     return _clearest(standing, mends)
 
 
@@ -192,10 +193,6 @@ def _lead(sentence: str) -> int:
 def _is_name(mend: Proposal) -> bool:
     """Whether a value has no figure in it: a name, or a month."""
     return mend.kind == "entity" and not any(map(str.isdigit, mend.new))
-
-
-def _is_point_in_time(new: str) -> bool:
-    return any(value.base in POINTS for mention in value_index(new).mentions for value in mention.values)
 
 
 def _is_said(mend: Mend) -> bool:
