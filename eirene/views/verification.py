@@ -26,6 +26,7 @@ from eirene.core.verification import (
     Unit,
     Verification,
 )
+from eirene.text.quoting import one_line
 from eirene.views.facts import verdicts_in_words, visible
 from eirene.views.faults import style_of
 from eirene.views.page import page, script_safe
@@ -247,7 +248,7 @@ def _rows(found: Sequence[ShownVerdict], risks: Sequence[float | None] = ()) -> 
             text.append(f"\n{visible(one.said)}", style="dim" if risks else "yellow")
         if one.evidence is not None:
             text.append(f"\n{one.evidence.lead}{visible(one.evidence.place)}: ", style="bold")
-            text.append(visible(one.evidence.text), style="yellow")
+            text.append(one_line(visible(one.evidence.text), 2_000), style="yellow")
         risk = risks[n] if risks else None
         colour = _COLOURS.get(style_of(one.verdict), "bold yellow")
         shown = "" if risk is None else f"{risk:.2f}"
