@@ -53,7 +53,6 @@ def _is_vowel(text: str) -> bool:
 
 
 _VALUES = ("number", "date", "name")
-_PEOPLE = ("ian", "ish", "ese", "ean", "can", "ench", "utch", "iard", "ans")
 _POSSESSIVE = ("'s", "’s")
 
 
@@ -82,8 +81,7 @@ def _in_place(sentence: str, old: Mention, given: str, new: Mention) -> Iterator
     if old.kind == "name":
         if new.kind == "name" and not new.is_weak:
             here, there = _bare_name(here), _bare_name(there)
-            if _is_people(here) == _is_people(there):
-                yield Proposal(old.start, old.start + len(here), there, "entity")
+            yield Proposal(old.start, old.start + len(here), there, "entity")
         return
     if new.kind == "name":
         return
@@ -94,11 +92,6 @@ def _in_place(sentence: str, old: Mention, given: str, new: Mention) -> Iterator
 
 def _bare_name(text: str) -> str:
     return text[:-2] if text.endswith(_POSSESSIVE) else text
-
-
-def _is_people(name: str) -> bool:
-    """Whether a name is written as an adjective ("Italian"), which takes no country's place."""
-    return name.lower().endswith(_PEOPLE)
 
 
 _HYPHENATED = re.compile(r"[^\W\d_]+(?:-[^\W\d_]+)*")
