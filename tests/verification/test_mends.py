@@ -29,7 +29,7 @@ def mended(sentence: str, *passages: str, others: tuple[str, ...] = ()) -> str |
     return None if found is None else sentence[: found.start] + found.new + sentence[found.end :]
 
 
-def test_a_contradicted_sentence_is_mended_in_a_few_words() -> None:
+def test_a_contradicted_sentence_is_mended_in_a_few_words_and_a_supported_one_is_left_alone() -> None:
     rows = [
         ("The harbour bridge was opened in 1899.", "The harbour bridge was opened in 1932."),
         ("- The harbour bridge was opened in 1899.", "- The harbour bridge was opened in 1932."),
@@ -37,9 +37,6 @@ def test_a_contradicted_sentence_is_mended_in_a_few_words() -> None:
         ("The harbour bridge carries trains at night.", "The harbour bridge does not carry trains at night."),
     ]
     assert [mended(sentence) for sentence, _ in rows] == [wanted for _, wanted in rows]
-
-
-def test_a_supported_sentence_is_left_alone() -> None:
     assert mended("The harbour bridge was opened in 1932.") is None
 
 

@@ -88,6 +88,8 @@ def own_item(item: Item, where: str) -> Labelled:
     spans = [(s.start, s.end) for s in labels.spans or []]
     if any(not a < b <= len(item.answer) for a, b in spans):
         raise InputError("a span must lie within the answer", field="meta.labels.spans", where=where)
+    if spans and labels.hallucination is False:
+        raise InputError("spans mark what 'hallucination': false denies", field="meta.labels.spans", where=where)
     return Labelled(
         item,
         cluster=labels.cluster or item.question,
@@ -165,6 +167,14 @@ def read_labelled(
                 cases.append(found)
             else:
                 left_out[found if isinstance(found, str) else "no label"] += 1
+    is_by_many = name.startswith("HaluQuestQA")  # each annotator's label counts there
+    keys = [
+        "" if is_by_many or c.item.id.startswith("item-") else c.item.model_dump_json(exclude={"meta"}) for c in cases
+    ]
+    faulty, sound = ({k for k, c in zip(keys, cases, strict=True) if c.hallucination is told} for told in (True, False))
+    both = (faulty & sound) - {""}
+    left_out.update(["labelled both as sound and as faulty"] * sum(key in both for key in keys))
+    cases = [case for key, case in zip(keys, cases, strict=True) if key not in both]
     if not cases:
         causes = "".join(f"; {n} rows: {why}" for why, n in left_out.items())
         raise InputError(f"has no labelled answer{causes}", where=source.name)

@@ -50,7 +50,10 @@ def labelled_by(
         wrong = meaning(says, data[column], column)
         if wrong is None:
             return f"{data[column]}: neither right nor wrong"
-        marks = placed(item.answer, list_of(data[spans], spans, str), faulty=wrong) if spans and spans in data else None
+        told = list_of(data[spans], spans, str) if spans and spans in data else None
+        if told is not None and not wrong and any(map(str.strip, told)):
+            return "labelled as sound, with words marked"
+        marks = None if told is None else placed(item.answer, told, faulty=wrong)
         return Labelled(item, "\n".join(item.context or [item.question]), hallucination=wrong, marks=marks)
 
     spread = READERS[reader].spread or (lambda row: (row,))

@@ -13,7 +13,7 @@ from contextlib import suppress
 from dataclasses import dataclass
 from datetime import date
 from functools import cached_property
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -342,18 +342,15 @@ def _made(values: Sequence[_Amount], unit: str) -> Iterator[tuple[str, Floats]]:
     if unit == "percent":
         yield from (("percent", 100 * x[like]) for x in (over, over - 1, 1 - over))
         yield "percent", 100 - a[ua == "percent"]
-    yield from (("time", x) for x in _times_between(a, b, (ua, ub), unit, (given, own)))
+    yield from (("time", x) for x in _times_between(a, b, (ua, ub, given, own), unit))
 
 
-def _times_between(
-    a: Floats,
-    b: Floats,
-    units: tuple[NDArray[np.str_], NDArray[np.str_]],
-    unit: str,
-    told: tuple[NDArray[np.bool_], NDArray[np.bool_]],
-) -> Iterator[Floats]:
-    """Years, days or hours between two points, with and without the last one; a year some years after another."""
-    (ua, ub), (given, own) = units, told
+def _times_between(a: Floats, b: Floats, told: tuple[NDArray[Any], ...], unit: str) -> Iterator[Floats]:
+    """Years, days or hours between two points, with and without the last one; a year some years after another.
+
+    `told`: the units of `a` and of `b`, which pairs are given, which `b` are the sentence's own.
+    """
+    ua, ub, given, own = told
     years, days, clock = ((a - b)[given & (ua == base) & (ub == base)] for base in ("year", "day", "clock"))
     if unit in ("", "month"):
         months = 12.0 if unit else 1.0

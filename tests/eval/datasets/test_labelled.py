@@ -39,6 +39,17 @@ def test_synthetic_answers_are_known_by_how_they_were_made(tmp_path: Path) -> No
         read(tmp_path, synthetic(arguments=[]))
 
 
+def test_labels_that_contradict_each_other_are_left_out_or_an_error(tmp_path: Path) -> None:
+    bench = {"id": "1", "passage": "Trams are quiet.", "question": "Trams?", "answer": "Loud.", "source_ds": "made"}
+    rows = [{**bench, "label": "PASS"}, {**bench, "label": "FAIL"}, {**bench, "id": "2", "label": "FAIL"}]
+    found = read(tmp_path, *rows)
+    assert ([case.item.id for case in found.cases], sum(found.left_out.values())) == (["2"], 2)
+    own = {"question": "Trams?", "answer": "Loud.", "context": "Trams are quiet."}
+    marked = {"labels": {"hallucination": False, "spans": [{"start": 0, "end": 4}]}}
+    with pytest.raises(InputError, match="spans mark what 'hallucination': false denies"):
+        read(tmp_path, {**own, "meta": marked})
+
+
 OWN = {
     "id": "a",
     "question": "Trams?",
