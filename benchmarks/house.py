@@ -24,10 +24,10 @@ from eirene.cli.app import app
 from tests.source_tree import LONG, MODULES, ROOT, SMALL, House, circle_in, faults_of, import_graph, read_house
 
 LIMITS = {
-    "lines": 66_795,
+    "lines": 66_794,
     "modules": 386,
     "flags of all commands": 501,
-    "lines of benchmarks": 7_620,
+    "lines of benchmarks": 7_612,
     "test cases": 3_362,
     "processes that tests start": 123,
 }
