@@ -123,16 +123,16 @@ class ContextReader:
                     replace(worst, supported=supported, contradicted=contradicted, evidence=denying, framed="denied")
                 )
                 continue
-            if worst.supported < _VERBATIM and (same := self._verbatim(claim)) is not None:
+            if worst.supported < _VERBATIM and (same := self._verbatim.get(tuple(_TOKEN.findall(claim.lower())))):
                 worst = replace(worst, supported=_VERBATIM, contradicted=1.0 - _VERBATIM, evidence=same, framed=None)
             asks = values and worst.supported < _SUPPORTED
             found.append(replace(worst, values=self._derivations.carried(claim)) if asks else worst)
         return found
 
-    def _verbatim(self, claim: str) -> ContextPiece | None:
-        """The piece that says a claim in its very words, and of which no other sentence says that it is not so."""
-        words, frame = _TOKEN.findall(claim.lower()), frame_of(claim)
-        return next((p for p in self.pieces if p.frame == frame and _TOKEN.findall(p.text.lower()) == words), None)
+    @cached_property
+    def _verbatim(self) -> dict[tuple[str, ...], ContextPiece]:
+        """The pieces by their very words; none of which another sentence says that it is not so."""
+        return {tuple(_TOKEN.findall(p.text.lower())): p for p in self.pieces[::-1] if p.frame == frame_of(p.text)}
 
     def together(self, claim: str) -> float:
         """The support in [0, 1] of the nearest pieces read at once, but for those that deny, ask or suppose."""

@@ -1,8 +1,8 @@
 """Mends: a few words of a faulted sentence put right from the passages, where the verifier tells both apart.
 
 The proposals come from words alone (values, opposites, negations); the verifier judges each beside the sentence as it
-stands, and the gate judges what is made of it. Only what is a sentence of the passages but for a few words is mended,
-and no value that follows from theirs.
+stands, and the gate judges what is made of it. Mended is only what is a sentence of the passages but for a few words,
+or surely has a "not" too many or too few, and no value that follows from theirs but a date.
 """
 
 from __future__ import annotations

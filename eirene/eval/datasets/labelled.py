@@ -30,7 +30,7 @@ class Form:
 
     `read` gives a labelled answer, several, or why there is none.
     `beside`: files that may stand in the same folder, and the keys by which their rows are found (commas between),
-    that the reader gets as well.
+    that the reader gets as well. `by_many`: people's labels of one answer may differ.
     """
 
     name: str
@@ -38,6 +38,7 @@ class Form:
     read: Callable[..., Any]
     beside: tuple[tuple[str, ...], str] | None = None
     meta: str = ""
+    by_many: bool = False
 
     @property
     def reader(self) -> str:
@@ -128,7 +129,9 @@ FORMS: tuple[Form, ...] = (
     Form("FRANK sentences", "article,summary_sentences,summary_sentences_annotations", published.frank_sentences),
     Form("WikiBio GPT-3", "gpt3_text,gpt3_sentences,annotation", published.wikibio),
     Form("ExpertQA", "question,answers,metadata", published.expertqa),
-    Form("HaluQuestQA answers", "question_text,ans1_text,ans2_text,factuality_span", published.haluquestqa),
+    Form(
+        "HaluQuestQA answers", "question_text,ans1_text,ans2_text,factuality_span", published.haluquestqa, by_many=True
+    ),
     Form("HaluQuestQA sentences", "question,sentences;instruction,input,output", published.haluquestqa_sentences),
     Form("Eirene rows with labels", "question,answer,meta", own, meta="labels"),
     Form("NPOV answers", "query,response,pro_arguments,con_arguments,error_type", published.npov),
@@ -154,10 +157,9 @@ def read_labelled(
     source = opened(data)
     mapped = shape_of(source, Shape() if shape is None else shape) if reader is None else None
     if mapped is not None:
-        name, rows = FORM, iter(read_table(source, mapped))
+        form, rows = None, iter(read_table(source, mapped))
     else:
         form, rows = read_forms(source, forms, _UNKNOWN, reader=reader)
-        name = form.name
     cases: list[Labelled] = []
     left_out: Counter[str] = Counter()
     n = 0
@@ -167,18 +169,14 @@ def read_labelled(
                 cases.append(found)
             else:
                 left_out[found if isinstance(found, str) else "no label"] += 1
-    is_by_many = name.startswith("HaluQuestQA")  # each annotator's label counts there
-    keys = [
-        "" if is_by_many or c.item.id.startswith("item-") else c.item.model_dump_json(exclude={"meta"}) for c in cases
-    ]
-    faulty, sound = ({k for k, c in zip(keys, cases, strict=True) if c.hallucination is told} for told in (True, False))
-    both = (faulty & sound) - {""}
-    left_out.update(["labelled both as sound and as faulty"] * sum(key in both for key in keys))
-    cases = [case for key, case in zip(keys, cases, strict=True) if key not in both]
+    said = {(c.item.id, c.item.answer, c.hallucination) for c in cases if not (form and form.by_many)}
+    both = {(i, text) for i, text, faulty in said if faulty and (i, text, False) in said and i[:5] != "item-"}
+    cases, contrary = [[c for c in cases if ((c.item.id, c.item.answer) in both) is told] for told in (False, True)]
+    left_out.update(["labelled both as sound and as faulty"] * len(contrary))
     if not cases:
         causes = "".join(f"; {n} rows: {why}" for why, n in left_out.items())
         raise InputError(f"has no labelled answer{causes}", where=source.name)
-    return LabelledSet(name, tuple(with_own_ids(cases)), left_out, n)
+    return LabelledSet(FORM if form is None else form.name, tuple(with_own_ids(cases)), left_out, n)
 
 
 def read_forms(
