@@ -176,11 +176,3 @@ class Verification(Printed, FrozenModel):
     def unread(self) -> tuple[ClaimVerdict, ...]:
         """The sentences that may claim something, and were not checked: they, or a passage, are in another language."""
         return tuple(claim for claim in self.claims if claim.unread)
-
-    @property
-    def is_supported(self) -> bool:
-        """Whether at least one sentence was checked, none of those is unsupported or contradicted, and none is unread.
-
-        Unclear sentences and quotations do not count.
-        """
-        return bool(self.checked) and not self.faulty and not self.unread

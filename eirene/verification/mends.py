@@ -26,6 +26,7 @@ from eirene.verification.mend_proposals import (
     opposite_proposals,
     value_proposals,
 )
+from eirene.verification.opposites import is_bound
 
 OLD_SUPPORTED = 0.65
 """Probability of support up to which a sentence may be mended."""
@@ -181,7 +182,8 @@ def _is_plain(mend: Mend, sentence: str, reader: ContextReader) -> bool:
     mended = claim_of(mend.applied(sentence)).lower()
     limits = (_LIMITS, _WHILES) if mend.kind == "relation" else (_LIMITS,)
     given = evidence.text.lower()
-    is_limited = any(set(words.findall(given)) - set(words.findall(mended)) for words in limits)
+    is_bounded = is_number and is_bound(given, mended)
+    is_limited = is_bounded or any(set(words.findall(given)) - set(words.findall(mended)) for words in limits)
     return evidence.field is not None or not (is_limited or any(map(_TURNED.search, after)))
 
 

@@ -23,6 +23,9 @@ _JOINTS = re.compile(
 _LIGHT = frozenset(stem(word) if len(word) > 2 else word for word in STOP_WORDS - word_set("opposites telling"))
 """Words by which a clause says no more than another one."""
 _COMPARES = re.compile(r"\b(?:less|more|\w+er)\s+than\b|\b(?:times|twice|half)\s+(?:as|the|that)\b", re.I)
+_BOUNDS = re.compile(
+    r"\b(?:before|after|since|until|till|by|over|under|above|below|than|least|most|to)\s+(?=[^\w\s]?\d)", re.I
+)
 _PLAIN = re.compile(r"[^\W_]+(?:['’.,-][^\W_]+)*")
 _ARTICLE = re.compile(r"\b(?:the|an?)\s+(?!(?:is|was|and|or|to|of|in)\b)(?=\w)")
 _OPENS = word_set("opposites opens")
@@ -52,7 +55,12 @@ def opposes(given: str, claim: str) -> bool:
     it has all other words of the claim, and tells no figure by another ("a third less than in May")."""
     has, own = set(stems(given)), set(stems(claim))
     is_other_figure = len(own - has) == 1 and _has_figure(own - has) and _has_figure(has - own)
-    return (is_other_figure and not _COMPARES.search(given)) or _opposes(given, claim)
+    return (is_other_figure and not (_COMPARES.search(given) or is_bound(given, claim))) or _opposes(given, claim)
+
+
+def is_bound(given: str, claim: str) -> bool:
+    """Whether a given text has figures at which others end, and a claim has none such: 2003 is "until 2004"."""
+    return not set(_BOUNDS.findall(given.lower())) <= set(_BOUNDS.findall(claim.lower()))
 
 
 def exchanges(given: str, claim: str) -> bool:

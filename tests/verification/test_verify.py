@@ -47,6 +47,8 @@ def test_contradicted_is_what_the_passages_say_with_another_value() -> None:
     told = "The 2019 vintage yielded 152,000 bottles, a third less than in 2018."
     (of_another,) = claims("The 2018 vintage yielded 228,000 bottles.", [told])  # it follows
     assert of_another.verdict != "contradicted"
+    (within,) = claims("The hall was closed in 2003.", "The hall was closed until 2004.")
+    assert within.verdict != "contradicted"
     assert found.evidence is not None
     assert "opened in 1932" in found.evidence.text
 
@@ -168,14 +170,10 @@ def test_a_text_without_sentences_is_read_as_it_is() -> None:
         assert all(c.verdict != "supported" for c in found)
 
 
-def test_the_whole_is_supported_only_if_something_was_checked_and_all_of_that_is() -> None:
-    good, mixed = "The bridge was opened in 1932.", "The bridge was opened in 1932. Its owner is a bank."
-    assert eirene.verify(f"{good} Is it old?", BRIDGE).is_supported
-    assert not eirene.verify("Is it old?", BRIDGE).is_supported
-    found = eirene.verify(mixed, BRIDGE)
-    assert not found.is_supported
+def test_the_whole_names_what_was_checked_and_what_is_faulty() -> None:
+    found = eirene.verify("The bridge was opened in 1932. Its owner is a bank. Is it old?", BRIDGE)
     assert [c.n for c in found.faulty] == [2] and [c.n for c in found.checked] == [1, 2]
-    risks = [c.risk for c in found.claims]
+    risks = [c.risk for c in found.checked]
     assert found.risk is not None and all(r is not None and r <= found.risk for r in risks)
     assert eirene.verify("Is it old?", BRIDGE).risk is None
 
