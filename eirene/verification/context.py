@@ -44,8 +44,8 @@ TOGETHER = 6
 """Pieces that are read at once where none carries a claim."""
 _AGAINST = 0.5
 """Probability from which a sentence counts as contradicted where another one supports it."""
-_SUPPORTED = 0.5
-"""Probability of support from which nobody asks whether a claim's values are derived."""
+SUPPORTED = 0.5
+"""Probability of support from which a claim counts as supported, and nobody asks whether its values are derived."""
 _VERBATIM = 0.95
 """Least support of what the texts say in the same words."""
 _TOKEN = re.compile(r"[^\W_]+|[^\w\s.,;:!?'’‘\"“”()*-]|(?<=\d)[.,:/-](?=\d)|[-−–+]\s?(?=\d)")
@@ -125,7 +125,7 @@ class ContextReader:
                 continue
             if worst.supported < _VERBATIM and (same := self._verbatim.get(tuple(_TOKEN.findall(claim.lower())))):
                 worst = replace(worst, supported=_VERBATIM, contradicted=1.0 - _VERBATIM, evidence=same, framed=None)
-            asks = values and worst.supported < _SUPPORTED
+            asks = values and worst.supported < SUPPORTED
             found.append(replace(worst, values=self._derivations.carried(claim)) if asks else worst)
         return found
 
@@ -158,7 +158,7 @@ class ContextReader:
         the claim supports the counter-claim."""
         counter, is_sure = self.counter(claim) or (None, False)
         if counter is None or not is_sure:
-            is_disputed = counter is not None and reading.supported >= _SUPPORTED
+            is_disputed = counter is not None and reading.supported >= SUPPORTED
             return (replace(reading, denying=counter) if is_disputed else reading), False
         against = max(reading.contradicted, reading.supported, 1.0 - reading.supported)
         return replace(reading, supported=1.0 - against, contradicted=against, evidence=counter), True

@@ -26,6 +26,7 @@ _COMPARES = re.compile(r"\b(?:less|more|\w+er)\s+than\b|\b(?:times|twice|half)\s
 _BOUNDS = re.compile(
     r"\b(?:before|after|since|until|till|by|over|under|above|below|than|least|most|to)\s+(?=[^\w\s]?\d)", re.I
 )
+_ANSWERS = re.compile(r"\A\W*(?:yes|no)\b[.,!]\s+", re.I)
 _PLAIN = re.compile(r"[^\W_]+(?:['’.,-][^\W_]+)*")
 _ARTICLE = re.compile(r"\b(?:the|an?)\s+(?!(?:is|was|and|or|to|of|in)\b)(?=\w)")
 _OPENS = word_set("opposites opens")
@@ -84,6 +85,7 @@ def countered_by(claim: str, texts: Sequence[str]) -> tuple[int, bool] | None:
 
 
 def _opposes(given: str, claim: str) -> bool:
+    given = _ANSWERS.sub("", given)
     return any(_turns(part, claim) for part in dict.fromkeys([given, *_JOINTS.split(given)]))
 
 

@@ -49,6 +49,8 @@ def test_contradicted_is_what_the_passages_say_with_another_value() -> None:
     assert of_another.verdict != "contradicted"
     (within,) = claims("The hall was closed in 2003.", "The hall was closed until 2004.")
     assert within.verdict != "contradicted"
+    (other,) = claims("Worn shoes cannot be returned.", "Can I return worn shoes? No. Unworn shoes can be returned.")
+    assert other.verdict != "contradicted"
     assert found.evidence is not None
     assert "opened in 1932" in found.evidence.text
 
