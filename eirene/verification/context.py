@@ -42,8 +42,8 @@ SINGLES = 3
 """Pieces that are read by themselves, beside the window: a claim costs up to four pairs."""
 TOGETHER = 6
 """Pieces that are read at once where none carries a claim."""
-_AGAINST = 0.5
-"""Probability from which a sentence counts as contradicted where another one supports it."""
+CONTRADICTED = 0.5
+"""Probability from which a claim counts as contradicted, beside words that say so or what supports it elsewhere."""
 SUPPORTED = 0.5
 """Probability of support from which a claim counts as supported, and nobody asks whether its values are derived."""
 _VERBATIM = 0.95
@@ -118,10 +118,8 @@ class ContextReader:
             worst = min(of_claim, key=lambda r: r.supported - r.contradicted)
             denying = self._denying(claim) if self._records else None
             if denying is not None:
-                contradicted, supported = max(worst.contradicted, _AGAINST), min(worst.supported, 1.0 - _AGAINST)
-                found.append(
-                    replace(worst, supported=supported, contradicted=contradicted, evidence=denying, framed="denied")
-                )
+                against, support = max(worst.contradicted, CONTRADICTED), min(worst.supported, 1.0 - CONTRADICTED)
+                found.append(replace(worst, supported=support, contradicted=against, evidence=denying, framed="denied"))
                 continue
             if worst.supported < _VERBATIM and (same := self._verbatim.get(tuple(_TOKEN.findall(claim.lower())))):
                 worst = replace(worst, supported=_VERBATIM, contradicted=1.0 - _VERBATIM, evidence=same, framed=None)
@@ -273,7 +271,7 @@ class ContextReader:
         singles = [k for k, rows in enumerate(chosen.windows) if len(rows) == 1]
         pieces = {k: self.pieces[chosen.windows[k][0]] for k in singles}
         best = max(singles, key=lambda k: (own[k][column] * max(chosen.nearness[chosen.windows[k][0]], 0.0), -k))
-        against = (k for k in singles if own[k].contradicted >= _AGAINST)
+        against = (k for k in singles if own[k].contradicted >= CONTRADICTED)
         denied = [k for k in against if own[k].framed == "denied" or opposes(pieces[k].text, claim)]
         framed = {reading.framed for reading in own if reading.framed is not None}
         return ClaimReading(
@@ -281,8 +279,8 @@ class ContextReader:
             contradicted,
             pieces[best],
             *chosen.beside,
-            framed=min(framed, default=None) if supported < _AGAINST else None,
-            denying=pieces[denied[0]] if denied and supported >= _AGAINST else None,
+            framed=min(framed, default=None) if supported < SUPPORTED else None,
+            denying=pieces[denied[0]] if denied and supported >= SUPPORTED else None,
         )
 
 
@@ -309,7 +307,7 @@ def _turned(reading: ClaimReading, opposite: ClaimReading, statement: str) -> Cl
     denied = opposite.contradicted if is_opposed else 0.0
     supported = max(min(reading.supported, 1.0 - opposite.supported), denied)
     contradicted = min(max(reading.contradicted, opposite.supported), 1.0 - supported)
-    decides = evidence if max(denied, opposite.supported) >= _AGAINST else reading.evidence
+    decides = evidence if max(denied, opposite.supported) >= CONTRADICTED else reading.evidence
     return replace(
         reading, supported=supported, contradicted=contradicted, evidence=decides, denying=opposite.denying and evidence
     )

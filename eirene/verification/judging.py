@@ -21,7 +21,7 @@ from eirene.text.language import other_language
 from eirene.text.remembered import memoised
 from eirene.text.words import stems
 from eirene.verification.claims import MAY_BE_TALK, claim_of, not_checked, talk_chances
-from eirene.verification.context import SUPPORTED, ClaimReading, ContextReader
+from eirene.verification.context import CONTRADICTED, SUPPORTED, ClaimReading, ContextReader
 from eirene.verification.mends import Mend, best_mend
 from eirene.verification.opposites import denies, exchanges, opposes
 
@@ -31,8 +31,6 @@ if TYPE_CHECKING:
 
 VERSION = "2.22"
 """Goes up when the same texts may be judged otherwise (fit of the risk, rules); part of what judges by it."""
-CONTRADICTED = 0.5
-"""Probability of contradiction from which words that turn a sentence's meaning make it contradicted."""
 _SUREST = 0.95
 _DISPUTED = 0.3
 """Least risk of what one sentence supports and another one denies: not faulted, and not sure."""

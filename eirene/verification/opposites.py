@@ -102,6 +102,8 @@ def _turns(given: str, claim: str) -> bool:
     at = [n for n, word in enumerate(has) if word in own]
     if not at or {*own} - {*has} - turned or {*has[at[0] : at[-1]]} - {*own} - turned:
         return False  # says more, or of something else
+    if not turned:  # "lead is heavier than iron", and so iron is not heavier than lead
+        return len(own) == 1 or (has[at[0]], has[at[-1]]) != (own[-1], own[0])
     sides = []
     for words in (has, own):
         cut = next((n for n, word in enumerate(words) if word in turned), len(words))

@@ -13,7 +13,7 @@ import eirene
 from eirene import ClaimVerdict
 from eirene.core.errors import InputError
 from eirene.core.records import FOUND_PASSAGES, Item
-from eirene.verification.judging import CONTRADICTED
+from eirene.verification.context import CONTRADICTED
 from eirene.verification.unsaid import LEAST
 from eirene.verification.verify import verify_item
 from tests.rows import each
@@ -49,6 +49,8 @@ def test_contradicted_is_what_the_passages_say_with_another_value() -> None:
     assert of_another.verdict != "contradicted"
     (within,) = claims("The hall was closed in 2003.", "The hall was closed until 2004.")
     assert within.verdict != "contradicted"
+    (turned,) = claims("Iron is not heavier than lead.", "Lead is heavier than iron.")
+    assert turned.verdict != "contradicted"
     (other,) = claims("Worn shoes cannot be returned.", "Can I return worn shoes? No. Unworn shoes can be returned.")
     assert other.verdict != "contradicted"
     assert found.evidence is not None
