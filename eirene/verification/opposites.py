@@ -258,6 +258,7 @@ def _crossed(claim: str, texts: Sequence[str]) -> int | None:
         places = _places(one, other, whole, is_one=n == m)
         elsewhere = [frozenset(clause) for k, clause in given if k not in (n, m) or clause != _stems(texts[k])]
         turned = {word for a, b in places if len(a) == len(b) == 1 and are_opposites(*a, *b) for word in a | b}
+        places = [two for two in places if all(own - (_LIGHT - turned) for own in two)]  # "it" is no other one
         for clause in () if len(places) < 2 else parts if n == m else [frozenset().union(*parts)]:
             part = clause - (_LIGHT - turned)  # "off", beside "on", tells
             said = [(not part.isdisjoint(a), not part.isdisjoint(b)) for a, b in places]

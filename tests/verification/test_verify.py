@@ -44,17 +44,19 @@ def test_a_right_sentence_is_supported_more_than_its_twin() -> None:
 def test_contradicted_is_what_the_passages_say_with_another_value() -> None:
     (found,) = claims("The bridge was opened in 1950.")
     assert found.verdict == "contradicted"
-    told = "The 2019 vintage yielded 152,000 bottles, a third less than in 2018."
-    (of_another,) = claims("The 2018 vintage yielded 228,000 bottles.", [told])  # it follows
-    assert of_another.verdict != "contradicted"
-    (within,) = claims("The hall was closed in 2003.", "The hall was closed until 2004.")
-    assert within.verdict != "contradicted"
-    (turned,) = claims("Iron is not heavier than lead.", "Lead is heavier than iron.")
-    assert turned.verdict != "contradicted"
-    (other,) = claims("Worn shoes cannot be returned.", "Can I return worn shoes? No. Unworn shoes can be returned.")
-    assert other.verdict != "contradicted"
     assert found.evidence is not None
     assert "opened in 1932" in found.evidence.text
+    sound = [
+        (
+            "The 2018 vintage yielded 228,000 bottles.",
+            "The 2019 vintage yielded 152,000 bottles, a third less than in 2018.",
+        ),
+        ("The hall was closed in 2003.", "The hall was closed until 2004."),
+        ("Iron is not heavier than lead.", "Lead is heavier than iron."),
+        ("The study found an effect in women.", "The study found no effect in men. It found one in women."),
+        ("Worn shoes cannot be returned.", "Can I return worn shoes? No. Unworn shoes can be returned."),
+    ]
+    assert [row for row in sound if claims(*row)[0].verdict == "contradicted"] == []
 
 
 def test_a_probability_of_contradiction_alone_does_not_make_a_sentence_contradicted() -> None:
