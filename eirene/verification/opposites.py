@@ -23,9 +23,7 @@ _JOINTS = re.compile(
 _LIGHT = frozenset(stem(word) if len(word) > 2 else word for word in STOP_WORDS - word_set("opposites telling"))
 """Words by which a clause says no more than another one."""
 _COMPARES = re.compile(r"\b(?:less|more|\w+er)\s+than\b|\b(?:times|twice|half)\s+(?:as|the|that)\b", re.I)
-_BOUNDS = re.compile(
-    r"\b(?:before|after|since|until|till|by|over|under|above|below|than|least|most|to)\s+(?=[^\w\s]?\d)", re.I
-)
+_ENDS = re.compile(r"\b(?:before|after|since|until|till|by|to)(?=\s+[^\w\s]?\d)")
 _ANSWERS = re.compile(r"\A\W*(?:yes|no)\b[.,!]\s+", re.I)
 _PLAIN = re.compile(r"[^\W_]+(?:['’.,-][^\W_]+)*")
 _ARTICLE = re.compile(r"\b(?:the|an?)\s+(?!(?:is|was|and|or|to|of|in)\b)(?=\w)")
@@ -61,7 +59,8 @@ def opposes(given: str, claim: str) -> bool:
 
 def is_bound(given: str, claim: str) -> bool:
     """Whether a given text has figures at which others end, and a claim has none such: 2003 is "until 2004"."""
-    return not set(_BOUNDS.findall(given.lower())) <= set(_BOUNDS.findall(claim.lower()))
+    ends = {*_ENDS.findall(given.lower()), *({m.bound for m in value_index(given).mentions} - {"", "about"})}
+    return not ends <= {*_ENDS.findall(claim.lower()), *(m.bound for m in value_index(claim).mentions)}
 
 
 def exchanges(given: str, claim: str) -> bool:
@@ -258,9 +257,10 @@ def _crossed(claim: str, texts: Sequence[str]) -> int | None:
         places = _places(one, other, whole, is_one=n == m)
         elsewhere = [frozenset(clause) for k, clause in given if k not in (n, m) or clause != _stems(texts[k])]
         turned = {word for a, b in places if len(a) == len(b) == 1 and are_opposites(*a, *b) for word in a | b}
-        places = [two for two in places if all(own - (_LIGHT - turned) for own in two)]  # "it" is no other one
+        light = _LIGHT - turned  # "off", beside "on", tells
+        places = [two for two in places if all(own - light for own in two)]  # "it" is no other one
         for clause in () if len(places) < 2 else parts if n == m else [frozenset().union(*parts)]:
-            part = clause - (_LIGHT - turned)  # "off", beside "on", tells
+            part = clause - light
             said = [(not part.isdisjoint(a), not part.isdisjoint(b)) for a, b in places]
             is_mixed = {(True, False), (False, True)} <= {*said} and (True, True) not in said
             if is_mixed and not any(part <= own for own in elsewhere):

@@ -27,7 +27,8 @@ ROW: dict[str, Any] = {
 
 
 def test_a_supported_answer_passes_and_its_verification_is_returned() -> None:
-    assert not assert_supported(SOUND, PASSAGES).faulty
+    found = assert_supported(SOUND, PASSAGES)
+    assert found.checked and not found.faulty and not found.unread
 
 
 def test_a_contradicted_sentence_is_named_with_its_evidence() -> None:
@@ -69,7 +70,8 @@ def test_a_claim_in_a_language_that_is_not_read_does_not_pass_and_a_greeting_doe
     with pytest.raises(AssertionError, match=r"1 of 3 sentences could not be checked\n  3. not checked: Der Zoo"):
         assert_supported(answer, PASSAGES)
     assert len(assert_supported(answer, PASSAGES, allow=1).unread) == 1
-    assert not assert_supported(f"Hello! {SOUND} Is there anything else?", PASSAGES).faulty
+    polite = assert_supported(f"Hello! {SOUND} Is there anything else?", PASSAGES)
+    assert polite.checked and not polite.faulty and not polite.unread
     with pytest.raises(AssertionError, match="passage 1 reads as German"):
         assert_supported("Its owner is a bank.", [german, *PASSAGES])
 

@@ -181,7 +181,11 @@ def test_the_whole_names_what_was_checked_and_what_is_faulty() -> None:
     assert [c.n for c in found.faulty] == [2] and [c.n for c in found.checked] == [1, 2]
     risks = [c.risk for c in found.checked]
     assert found.risk is not None and all(r is not None and r <= found.risk for r in risks)
-    assert eirene.verify("Is it old?", BRIDGE).risk is None
+    nothing, good = (
+        eirene.verify(answer, BRIDGE) for answer in ("Is it old?", "The bridge was opened in 1932. Is it old?")
+    )
+    assert nothing.risk is None and not nothing.checked
+    assert good.checked and not good.faulty and not good.unread
 
 
 def test_it_is_the_same_awaited_and_survives_json() -> None:
