@@ -20,12 +20,11 @@ from eirene.cli.terminal import console, output, say
 from eirene.core.errors import InputError
 
 if TYPE_CHECKING:
-    from eirene.agent.check.verified import FailRule
+    from eirene.agent.check.verified import FailRule, RowVerifier
     from eirene.core.quality import VerifiedRow
     from eirene.core.records import Item
     from eirene.core.scores import Unscored
     from eirene.core.verification import Verification
-    from eirene.eval.detectors.token_judge import TokenJudge
 
 File = Annotated[
     str | None,
@@ -79,7 +78,7 @@ def verify(
     import asyncio
 
     with output():
-        from eirene.agent.check.verified import FailRule
+        from eirene.agent.check.verified import FailRule, RowVerifier
         from eirene.core.records import UNASKED
 
         rule = FailRule.of(flags.listed(fail_on), threshold)
@@ -92,8 +91,11 @@ def verify(
         if html is not None and total > 1:
             raise InputError(f"--html draws one row, and {total} are there; pick one with --id", field="html")
         judge = models.cascade(_CALLS)
-        rows, last = asyncio.run(_read(items, total, rule, judge, out=out, as_json=as_json, force=force))
+        verifier = RowVerifier(judge)
+        rows, last = asyncio.run(_read(items, total, rule, verifier, out=out, as_json=as_json, force=force))
         _show(rows, last if total == 1 else None, html, as_json=as_json, force=force)
+        if unread := verifier.unread:
+            say(f"{out} also holds {unread} row{'s' * (unread > 1)} that this run did not read")
         _end(rows, junit, to_stderr=as_json or html is not None, has_rule=rule != FailRule())
 
 
@@ -132,16 +134,16 @@ def _of_rows(file: str, row: str | None, data: DataFlags, corpus: CorpusFlags) -
 
 
 async def _read(
-    items: Iterable[Item], total: int, rule: FailRule, judge: TokenJudge | None, *, out: str | None, as_json: bool,
+    items: Iterable[Item], total: int, rule: FailRule, verifier: RowVerifier, *, out: str | None, as_json: bool,
     force: bool,
 ) -> tuple[list[VerifiedRow], tuple[Item, Verification | Unscored] | None]:  # fmt: skip
     """The rows and the last one's verification; each is written as soon as it and those before it are read."""
-    from eirene.agent.check.verified import RowVerifier, verified_row
+    from eirene.agent.check.verified import verified_row
     from eirene.data.journal import open_journal
     from eirene.data.output import STDOUT, line_writer
     from eirene.eval.scoring import in_order, workers_for
 
-    rows, last, verifier = list["VerifiedRow"](), None, RowVerifier(judge)
+    rows, last, judge = list["VerifiedRow"](), None, verifier.judge
     workers = min(_THREADS, os.cpu_count() or 1) if judge is None else workers_for([judge], _CALLS)
     with ExitStack() as stack:
         journal = stack.enter_context(open_journal(out, on_line=verifier.know, anew=force)) if out else None

@@ -15,7 +15,7 @@ from eirene.data.columns import ColumnMap
 from eirene.data.dataset import Dataset, Selection, Shape
 from eirene.data.json_rows import STDIN
 from eirene.data.published import READERS, Reader, reader_named, spread_asqa
-from eirene.data.source import Bytes, RowSource, Unzipped, bytes_of, read_errors
+from eirene.data.source import RowSource, Unzipped, bytes_of, read_errors
 from eirene.data.text_files import CsvSource, JsonSource
 
 Format = Literal["auto", "json", "jsonl", "csv", "tsv", "parquet"]
@@ -93,7 +93,8 @@ def _open_file(name: str, *, format: str, key: str | None = None) -> RowSource:
     contents = bytes_of(name)
     kind = format if format != "auto" else _format_of(name)
     if kind in (None, "json", "csv", "tsv", "jsonl"):
-        start = _start(contents)
+        with read_errors(contents.name), contents.open() as file:
+            start = file.read(4)
         if start[:2] == _GZIP:
             contents = Unzipped(contents)
         elif kind is None:
@@ -105,11 +106,6 @@ def _open_file(name: str, *, format: str, key: str | None = None) -> RowSource:
     if kind in ("csv", "tsv"):
         return CsvSource(contents, separator="\t" if kind == "tsv" else None)
     return JsonSource(contents, key=key, by_line=kind == "jsonl")
-
-
-def _start(contents: Bytes) -> bytes:
-    with read_errors(contents.name), contents.open() as file:
-        return file.read(4)
 
 
 def _no_format(name: str, format: str) -> None:

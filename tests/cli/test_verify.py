@@ -99,7 +99,10 @@ def test_a_rerun_goes_on_where_the_last_one_ended(run: Run, tmp_path: Path) -> N
     lines = out.read_bytes().splitlines(keepends=True)
     assert [json.loads(line)["id"] for line in lines] == [row["id"] for row in ROWS]
     out.write_bytes(b"".join(lines[:2]) + lines[2][:50])  # as one that was killed leaves it
-    assert run(*told).out == first.out
+    assert (run(*told).out, first.err) == (first.out, "")
+    assert out.read_bytes().splitlines(keepends=True) == lines
+    for part, more in ((("--limit", "1"), "3 rows"), (("--id", "sides"), "3 rows"), (("--limit", "3"), "1 row")):
+        assert run(*told, *part).err == f"{out} also holds {more} that this run did not read\n"
     assert out.read_bytes().splitlines(keepends=True) == lines
     write(rows, {**ROWS[0], "answer": "The tower is high."})
     assert_error(run(*told), "row 'wrong' is another than the one verified")
@@ -134,7 +137,7 @@ def test_a_judge_is_asked_where_the_verifier_is_unsure(run: Run, tmp_path: Path)
                 assert "cascade.hallucination" in {f["quantity"] for f in json.loads(checked.out)["figures"]}
 
 
-def test_a_text_is_verified_against_files_of_passages(run: Run, tmp_path: Path, passages: Path) -> None:
+def test_a_text_or_a_row_is_verified_against_files_of_passages(run: Run, tmp_path: Path, passages: Path) -> None:
     rows = write(tmp_path / "more.jsonl", {"id": "m1", "text": "Bees like honey."})
     told = ("verify", "--answer", "The tower is 90 metres high.")
     found = run(*told, "--context", passages, "--context", rows, "--context", "It is red.", "--json").record
@@ -146,9 +149,6 @@ def test_a_text_is_verified_against_files_of_passages(run: Run, tmp_path: Path, 
     assert (
         "con, argument 1: The tower is 90 metres high." in run(*told, "--side", "con=The tower is 90 metres high.").out
     )
-
-
-def test_passages_are_found_in_a_corpus(run: Run, tmp_path: Path, passages: Path) -> None:
     row = write(tmp_path / "row.jsonl", {**ROW, "context": None})
     found = run("verify", row, "--corpus", passages, "--json").record
     assert found["claims"][0]["evidence"]["id"] == "towers.txt:2"

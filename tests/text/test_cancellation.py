@@ -5,10 +5,12 @@ from __future__ import annotations
 import asyncio
 import threading
 from collections.abc import Callable
+from concurrent.futures import Future, ThreadPoolExecutor
 from typing import Any
 
 import pytest
 
+from eirene.agent.check.rows import verified
 from eirene.alignment.comparison import compare, place_of
 from eirene.alignment.features import WordWeights, overlap
 from eirene.core.concurrency import DaemonExecutor, in_thread, run_blocking
@@ -69,6 +71,27 @@ def test_a_scope_that_is_left_cancels_those_inside_it_in_threads_too() -> None:
 
     begun = threading.Event()
     asyncio.run(both())
+
+
+async def test_a_row_that_nobody_waits_for_is_not_verified_to_its_end() -> None:
+    begun, left, work = threading.Event(), threading.Event(), list[Future[Any]]()
+
+    class Holding(ThreadPoolExecutor):
+        def submit(self, fn: Callable[..., Any], /, *args: Any, **kwargs: Any) -> Future[Any]:
+            work.append(super().submit(lambda: (begun.set(), left.wait(60), fn(*args, **kwargs))))
+            return work[0]
+
+    await verified(ITEM, None)  # what is read from is loaded
+    with Holding(1) as executor:
+        asyncio.get_running_loop().set_default_executor(executor)
+        reading = asyncio.ensure_future(verified(ITEM.model_copy(update={"answer": "Trams are loud."}), None))
+        await asyncio.sleep(0)
+        assert begun.wait(60)
+        reading.cancel()
+        with pytest.raises(asyncio.CancelledError):
+            await reading
+        left.set()
+        assert isinstance(work[0].exception(60), WorkCancelledError)
 
 
 def test_a_thread_gives_what_its_work_gives() -> None:

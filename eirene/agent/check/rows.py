@@ -28,6 +28,7 @@ from eirene.eval.detectors.verifier import VerifierDetector
 from eirene.eval.scoring import Scorer, in_order, workers_for
 from eirene.models.encoder.runtime import shipped_encoder
 from eirene.models.verifier.runtime import shipped_verifier
+from eirene.text.cancellation import cancel_scope
 from eirene.text.refusals import is_refusal
 from eirene.text.sentences import split_sentences
 from eirene.verification.verify import verify_item
@@ -147,7 +148,8 @@ async def verified(item: Item, judge: TokenJudge | None) -> Verification | Unsco
 
     A call of the judge that fails leaves it unscored, with the reason. Raises `PERMANENT_ERRORS`.
     """
-    found = await asyncio.to_thread(verify_item, item, item.answer)
+    with cancel_scope():  # a thread that nobody waits for any more ends at its next sentence
+        found = await asyncio.to_thread(verify_item, item, item.answer)
     if judge is None or found is None:
         return found
     try:

@@ -42,7 +42,7 @@ class RowVerifier:
 
     def __init__(self, judge: TokenJudge | None = None) -> None:
         self.version = version_of(shipped_verifier()) if judge is None else judge.version
-        self._judge = judge
+        self.judge = judge
         self._known: dict[str, dict[str, Any]] = {}
 
     def know(self, line: dict[str, Any]) -> None:
@@ -55,20 +55,25 @@ class RowVerifier:
             )
         self._known[line["id"]] = line
 
+    @property
+    def unread(self) -> int:
+        """How many rows it was told of and has not been asked for."""
+        return len(self._known)
+
     async def read(self, item: Item) -> ReadRow:
         """What is known of a row, or read in a thread. A call that fails leaves it unscored, with the reason.
 
         Raises `InputError` where what is known is of another row, and `PERMANENT_ERRORS` of the judge.
         """
         key = digest([given_digest(item), item.answer])[:16]
-        line = self._known.get(item.id)
+        line = self._known.pop(item.id, None)
         if line is not None:
             if line["row"] != key:
                 raise InputError(
                     f"row {item.id!r} is another than the one verified; --force verifies all anew", field="out"
                 )
             return ReadRow(_found_in(line), line, is_new=False)
-        read = await verified(item, self._judge)
+        read = await verified(item, self.judge)
         found = NOTHING_GIVEN if read is None else read
         if isinstance(found, Verification):
             found = found.model_copy(update={"id": item.id})

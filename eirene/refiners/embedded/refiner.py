@@ -15,7 +15,6 @@ import numpy as np
 from eirene.alignment.comparison import SURE, Comparison, compare
 from eirene.core.errors import UnsupportedLanguageError
 from eirene.core.grounding import given_texts
-from eirene.core.records import Item
 from eirene.core.signature import rng_for
 from eirene.core.usage import Meter
 from eirene.refiners.base import RefineTask
@@ -91,7 +90,9 @@ class EmbeddedRefiner:
         return changes_of(task.critique, task.answer, comparison=comparison, encoder=self._encoder)
 
     def _rewritten(self, task: RefineTask, changes: Changes, comparison: _Compared) -> str:
-        letters = Decapitalizer(_texts(task.item, task.answer))
+        item = task.item
+        given = [a for p in item.perspectives or () for a in p.arguments] + list(item.context or ())
+        letters = Decapitalizer([item.question, task.answer, *given])
         phrases = Phrases(rng_for(task.seed, "wording"), letters, english=is_english(task.answer))
 
         def phrase(addition: Addition, before: str, in_list: bool) -> str:
@@ -104,11 +105,6 @@ class EmbeddedRefiner:
             return found is None or bool(found.alignment.p_claimless_sentences[sentence] < SURE)
 
         return rewrite(task.answer, changes, phrase=phrase, claims=claims, letters=letters)
-
-
-def _texts(item: Item, answer: str) -> list[str]:
-    given = [a for p in item.perspectives or () for a in p.arguments] + list(item.context or ())
-    return [item.question, answer, *given]
 
 
 class Phrases:
