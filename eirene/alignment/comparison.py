@@ -344,12 +344,10 @@ def place_of(comparison: Comparison, argument: int, *, without: frozenset[int] =
     if own:
         return Place(own[-1], False)
     beside = [s for s in usable if comparison.stands[s] == group and alignment.p_claimless_sentences[s] < SURE]
-    return Place(beside[-1], False) if beside else Place(_last_claim(comparison, usable), True)
-
-
-def _last_claim(comparison: Comparison, usable: Sequence[int]) -> int:
-    claiming = [s for s in usable if comparison.alignment.p_claimless_sentences[s] < SURE]
-    return claiming[-1] if claiming else usable[-1]
+    if beside:
+        return Place(beside[-1], False)
+    claiming = [s for s in usable if alignment.p_claimless_sentences[s] < SURE]
+    return Place(claiming[-1] if claiming else usable[-1], True)
 
 
 def passage_sentences(passages: Sequence[str]) -> tuple[str, ...]:

@@ -15,6 +15,7 @@ from eirene.cli.flags import Group, Without, with_groups
 from eirene.cli.model_flags import ScoreFlags
 from eirene.cli.progress import watch
 from eirene.cli.terminal import console, output, resumable, say
+from eirene.core.errors import InputError
 
 if TYPE_CHECKING:
     from eirene.agent.experiments.detectors import CalibrationRun
@@ -49,11 +50,15 @@ def gate(data: Judged, *, out: File, force: flags.Force = False, as_json: flags.
         from eirene.models.verifier.runtime import shipped_verifier
 
         check_output(out, force=force)
-        rows = [(row.where, validated(JudgedRewrite, row.data, where=row.where)) for row in read_source(data).rows()]
-        name = "standard input" if data == "-" else Path(data).name
+        source = read_source(data)
+        try:
+            rows = [(row.where, validated(JudgedRewrite, row.data, where=row.where)) for row in source.rows()]
+        except InputError as error:
+            wanted = "a judged rewrite has 'question', 'context', 'before', 'after', and 'better': true or false"
+            raise InputError(f"{error}; {wanted}", field=error.field) from None
         with watch(len(rows), "reading") as progress:
             count = lambda row: progress.add("better" if row.better else "worse", Usage())  # noqa: E731
-            found = calibrate_gate(rows, shipped_verifier(), name=name, on_row=count)
+            found = calibrate_gate(rows, shipped_verifier(), name=Path(source.name).name, on_row=count)
         write_text(out, found.model_dump_json(indent=1) + "\n", force=True)
         figures = {str(risk): found.threshold_for(risk) for risk in RISKS}
         show_or_json(figures, lambda: _show_gate(found), as_json=as_json)

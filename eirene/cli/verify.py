@@ -49,8 +49,6 @@ Threshold = Annotated[
         metavar="RISK", help="Fail if a row's risk is above: how likely people would find a fault in it, 0 to 1."
     ),
 ]
-_NAMED = "answer"
-"""What an answer is called that is no row."""
 _THREADS, _CALLS = 4, 32
 
 
@@ -120,7 +118,7 @@ def _of_texts(item: Item, row: str | None, corpus: CorpusFlags) -> tuple[Iterabl
     filled = corpus.filler()
     if filled is None and not item.context and not item.perspectives:
         raise InputError("nothing to verify the answer against: give --context, --side or --corpus", field="context")
-    item = item.model_copy(update={"id": _NAMED})
+    item = item.model_copy(update={"id": "answer"})  # it is no row, which would have one
     return [item if filled is None else filled(item)], 1
 
 

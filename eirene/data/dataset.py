@@ -19,7 +19,7 @@ from eirene.core.records import Item, parse_item
 from eirene.core.signature import check_seed, rng_for
 from eirene.data.columns import FIELDS, NEEDED, ROW_NUMBER, ColumnMap, Fields, columns_of, find, no_column
 from eirene.data.json_rows import Row, taken
-from eirene.data.published import Reader
+from eirene.data.published import EVALUATED, Reader, has_keys
 from eirene.data.source import RowSource
 
 logger = get_logger(__name__)
@@ -142,7 +142,9 @@ def _refuse_missing(row: Row, there: Collection[str]) -> None:
     missing = next((name for name in NEEDED if name not in there), None)
     if missing is not None:
         assert isinstance(row.data, dict)
-        said = f"{no_column(missing, row.data)}; say which is which: --map {missing}=COLUMN, or in Python "
+        sets = [name for name, keys in EVALUATED.items() if has_keys(row.data, keys)]
+        told = "".join(f"rows of {name} are for `eirene evaluate detectors`; " for name in sets)
+        said = f"{no_column(missing, row.data)}; {told}say which is which: --map {missing}=COLUMN, or in Python "
         call = f'eirene.data.open_dataset(FILE, columns=["{missing}=COLUMN"])'
         inside = next((key for key, value in row.data.items() if isinstance(value, list)), None)
         if inside is not None and row.where.endswith(".json"):
@@ -243,7 +245,8 @@ class Dataset:
         if self._taken is not None:
             return self._taken
         if self.selection.sample:
-            found = self.selection.places(self._count())
+            rows = self.shape.spread(self.source.rows()) if self._spreads else None
+            found = self.selection.places(self.source.count() if rows is None else sum(1 for _ in rows))
         else:
             found = range(min(self.selection.limit, sys.maxsize)) if self.selection.limit else None
         return self._usable(found) if self._skip_bad else found
@@ -265,9 +268,6 @@ class Dataset:
     @property
     def _spreads(self) -> bool:
         return self.shape.reader is not None and self.shape.reader.spread is not None
-
-    def _count(self) -> int:
-        return sum(1 for _ in self.shape.spread(self.source.rows())) if self._spreads else self.source.count()
 
     def _rows(self, take: Sequence[int] | None) -> Iterator[Row]:
         self._refuse_unknown()

@@ -59,7 +59,7 @@ def json_rows(file: BinaryIO, name: str, *, take: Sequence[int] | None = None, b
     lines = _lines_of(file)
     first = next(lines, None)
     if first is None:
-        raise InputError("is empty; a row is a JSON object with 'question' and 'answer'", where=name)
+        raise InputError("is empty; give at least one row, a JSON object", where=name)
     second = next(lines, None)
     if _is_by_line(first[1], None if second is None else second[1], by_line or name.endswith(_LINES)):
         for n, line in taken(chain([first], [second] if second else [], lines), take):

@@ -335,6 +335,18 @@ READERS = {
 }  # fmt: skip
 
 
+EVALUATED = {
+    "QA-Feedback": "question,passages,prediction 1,feedback",
+    "RAGTruth": "source_id,response,labels",
+    "FRANK": "hash,model_name,Factuality",
+    "FRANK sentences": "article,summary_sentences,summary_sentences_annotations",
+    "WikiBio GPT-3": "gpt3_text,gpt3_sentences,annotation",
+    "ExpertQA": "question,answers,metadata",
+    "NPOV answers": "query,response,pro_arguments,con_arguments,error_type",
+}
+"""The keys of sets that `eirene evaluate detectors` reads, and no reader here."""
+
+
 def reader_named(name: str) -> Reader:
     """The reader of this name; raises `InputError` that names the known ones."""
     if name not in READERS:

@@ -182,7 +182,8 @@ def groups_of(material: Material, recipe: AnswerRecipe, tally: Tally) -> Iterato
         if not shapes:
             tally[f"topic: too few arguments that can be said in wording {wording!r}"] += 1
             continue
-        composer = Composer(own.who, _letters(own))
+        texts = [text for point in own.points for text in (point.given, *point.paraphrases)]
+        composer = Composer(own.who, Decapitalizer([own.question, *texts]))
         for n in range(recipe.per_topic):
             rng = rng_for(recipe.seed, "synth", material.topic, wording, n)
             for _ in range(_TRIES):
@@ -218,8 +219,3 @@ def _group(
 
 def _one(choices: tuple[float, ...], rng: np.random.Generator) -> float:
     return choices[int(rng.integers(len(choices)))]
-
-
-def _letters(material: Material) -> Decapitalizer:
-    texts = [text for point in material.points for text in (point.given, *point.paraphrases)]
-    return Decapitalizer([material.question, *texts])

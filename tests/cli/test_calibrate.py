@@ -126,6 +126,11 @@ def test_the_gate_is_calibrated_on_judged_rewrites_and_says_so_in_a_record(run: 
     assert record.code == 0 and "25 better" in json.loads(out.read_text("utf-8"))["name"]
     few = write(tmp_path / "few.jsonl", {**better, "better": "yes"})
     assert_error(run("calibrate", "gate", few, "--out", tmp_path / "x"), "line 1: 'better' must be")
+    unjudged = {name: text for name, text in better.items() if name != "better"}
+    for some, what in (((unjudged,), "line 1: 'better' is missing"), ((), "is empty; give at least one row")):
+        found = run("calibrate", "gate", write(few, *some), "--out", tmp_path / "x")
+        assert_error(found, "; a judged rewrite has 'question', 'context', 'before', 'after', and 'better': true or")
+        assert what in found.err
     other = json.loads(out.read_text("utf-8")) | {"fit": "0"}
     assert_error(
         run("refine", tmp_path / "item.json", "--calibration", write(tmp_path / "o.json", other)), "another fit"

@@ -216,6 +216,8 @@ def test_keys_of_other_names_are_told_of_the_map(tmp_path: Path) -> None:
         read_items(write(tmp_path / "x.jsonl", {"prompt": "Why?", "response": "So."}))
     with pytest.raises(InputError, match=r"there is no column 'answer'; columns: question; "):
         read_items(write(tmp_path / "x.jsonl", {"question": "Why?"}))
+    with pytest.raises(InputError, match=r"labels; rows of RAGTruth are for `eirene evaluate detectors`; say which"):
+        read_items(write(tmp_path / "x.jsonl", {"source_id": "1", "response": "So.", "labels": []}))
 
 
 def test_a_null_passage_is_left_out_with_one_warning(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:

@@ -247,11 +247,6 @@ def _events(asked: ChatRequest, run: ServerRun, answer: Answer) -> list[str]:
     return list(chunks(envelope, answer, trace=asked.eirene_trace, include_usage=include_usage))
 
 
-def _methods(app: FastAPI, request: Request) -> set[str]:
-    matching = [r for r in app.routes if isinstance(r, Route) and r.matches(request.scope)[0] is not Match.NONE]
-    return {method for route in matching for method in route.methods or ()}
-
-
 def _add_error_handlers(app: FastAPI) -> None:
     async def api_error(request: Request, error: Exception) -> Response:
         assert isinstance(error, ApiError)
@@ -265,7 +260,8 @@ def _add_error_handlers(app: FastAPI) -> None:
         )
         response.headers.update(error.headers or {})
         if error.status_code == 405:  # Starlette names the methods of the first route at the path alone
-            response.headers["Allow"] = ", ".join(sorted(_methods(app, request)))
+            routes = (r for r in app.routes if isinstance(r, Route) and r.matches(request.scope)[0] is not Match.NONE)
+            response.headers["Allow"] = ", ".join(sorted({method for r in routes for method in r.methods or ()}))
         return response
 
     async def bad_query(request: Request, error: Exception) -> Response:

@@ -61,7 +61,8 @@ class ServerRun:
         """Adds an event that is JSON already."""
         if len(self.events) < _MOST_EVENTS or is_last:
             self.events.append(event)
-        self._wake()
+        self._news.set()
+        self._news = asyncio.Event()
 
     async def follow(self) -> AsyncIterator[str]:
         """Every event so far as JSON, and those to come until the run has ended."""
@@ -100,10 +101,6 @@ class ServerRun:
         if not run.size or not isinstance(run.id, str):
             raise ValueError("is no run")
         return run
-
-    def _wake(self) -> None:
-        self._news.set()
-        self._news = asyncio.Event()
 
 
 def as_json(value: Any) -> str:

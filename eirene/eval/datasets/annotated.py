@@ -20,6 +20,7 @@ from eirene.core.records import Item, parse_item
 from eirene.data import open_source
 from eirene.data.haluquestqa import WRITERS, find_span, listed, names_whole, parse_tagged_answer, remarks
 from eirene.data.json_rows import Row
+from eirene.data.published import EVALUATED
 from eirene.eval.datasets.base import Labelled, meaning, stretch, with_own_ids
 from eirene.eval.datasets.base import case_of as feedback_case
 from eirene.eval.datasets.labelled import RAGTRUTH_SOURCES, Form, read_forms
@@ -321,8 +322,8 @@ def own(data: dict[str, Any], row: Row) -> Said:
 _FORMS = {
     Form("FavaBench", "annotated;tagged", fava): FAVA,
     Form("FAVA training pairs", "prompt,completion", fava_training): FAVA,
-    Form("RAGTruth", "source_id,response,labels", ragtruth, RAGTRUTH_SOURCES): RAGTRUTH,
-    Form("QA-Feedback", "question,passages,prediction 1,feedback", qa_feedback): QA_FEEDBACK,
+    Form("RAGTruth", EVALUATED["RAGTruth"], ragtruth, RAGTRUTH_SOURCES): RAGTRUTH,
+    Form("QA-Feedback", EVALUATED["QA-Feedback"], qa_feedback): QA_FEEDBACK,
     Form("HaluQuestQA answers", "question_text,ans1_text,ans2_text,factuality_span", haluquestqa): HALUQUESTQA,
     Form("HaluQuestQA sentences", "question,sentences;instruction,input,output", completeness): COMPLETENESS,
     Form("Eirene rows with findings", "question,answer,meta", own, meta="findings"): FAVA,

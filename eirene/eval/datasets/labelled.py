@@ -17,7 +17,7 @@ from eirene.core.records import Item, parse_item
 from eirene.core.validation import validated as checked
 from eirene.data import ColumnMap, Dataset, RowSource, Shape, open_source, opened
 from eirene.data.json_rows import Row
-from eirene.data.published import READERS, has_keys
+from eirene.data.published import EVALUATED, READERS, has_keys
 from eirene.eval.datasets import published
 from eirene.eval.datasets.base import Labelled, LabelledSet, fault, marked_faults, with_own_ids
 
@@ -123,18 +123,18 @@ FORMS: tuple[Form, ...] = (
             ("HaluEval-Summarization", "hallucination", _YES, None),
         )
     ),
-    Form("QA-Feedback", "question,passages,prediction 1,feedback", published.qa_feedback),
-    Form("RAGTruth", "source_id,response,labels", published.ragtruth, RAGTRUTH_SOURCES),
-    Form("FRANK", "hash,model_name,Factuality", published.frank, (("benchmark_data.json",), "hash,model_name")),
-    Form("FRANK sentences", "article,summary_sentences,summary_sentences_annotations", published.frank_sentences),
-    Form("WikiBio GPT-3", "gpt3_text,gpt3_sentences,annotation", published.wikibio),
-    Form("ExpertQA", "question,answers,metadata", published.expertqa),
+    Form("QA-Feedback", EVALUATED["QA-Feedback"], published.qa_feedback),
+    Form("RAGTruth", EVALUATED["RAGTruth"], published.ragtruth, RAGTRUTH_SOURCES),
+    Form("FRANK", EVALUATED["FRANK"], published.frank, (("benchmark_data.json",), "hash,model_name")),
+    Form("FRANK sentences", EVALUATED["FRANK sentences"], published.frank_sentences),
+    Form("WikiBio GPT-3", EVALUATED["WikiBio GPT-3"], published.wikibio),
+    Form("ExpertQA", EVALUATED["ExpertQA"], published.expertqa),
     Form(
         "HaluQuestQA answers", "question_text,ans1_text,ans2_text,factuality_span", published.haluquestqa, by_many=True
     ),
     Form("HaluQuestQA sentences", "question,sentences;instruction,input,output", published.haluquestqa_sentences),
     Form("Eirene rows with labels", "question,answer,meta", own, meta="labels"),
-    Form("NPOV answers", "query,response,pro_arguments,con_arguments,error_type", published.npov),
+    Form("NPOV answers", EVALUATED["NPOV answers"], published.npov),
     Form("Synthetic NPOV answers", "question,answer,meta", published.synthetic, meta=_SYNTHETIC),
 )
 """In the order in which they are tried: the first whose keys a row has."""
@@ -169,14 +169,21 @@ def read_labelled(
                 cases.append(found)
             else:
                 left_out[found if isinstance(found, str) else "no label"] += 1
-    said = {(c.item.id, c.item.answer, c.hallucination) for c in cases if not (form and form.by_many)}
-    both = {(i, text) for i, text, faulty in said if faulty and (i, text, False) in said and i[:5] != "item-"}
-    cases, contrary = [[c for c in cases if ((c.item.id, c.item.answer) in both) is told] for told in (False, True)]
+    said = {(*_judged(c.item), c.hallucination) for c in cases if not (form and form.by_many)}
+    both = {(name, text) for name, text, faulty in said if faulty and (name, text, False) in said}
+    cases, contrary = [[c for c in cases if (_judged(c.item) in both) is told] for told in (False, True)]
     left_out.update(["labelled both as sound and as faulty"] * len(contrary))
     if not cases:
         causes = "".join(f"; {n} rows: {why}" for why, n in left_out.items())
         raise InputError(f"has no labelled answer{causes}", where=source.name)
     return LabelledSet(FORM if form is None else form.name, tuple(with_own_ids(cases)), left_out, n)
+
+
+def _judged(item: Item) -> tuple[str, str]:
+    """By what a row is known, and its answer: an id that was made of a row's content holds its labels, too."""
+    if not item.id.startswith("item-"):
+        return item.id, item.answer
+    return item.model_dump_json(include={"question", "history", "perspectives", "context"}), item.answer
 
 
 def read_forms(

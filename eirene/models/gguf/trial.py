@@ -86,7 +86,9 @@ def try_model(settings: Mapping[str, Any], *, template: str, cpu_s: float = CPU_
             field="backend",
         )
     if done.returncode:
-        raise _bad(path, f"makes llama.cpp crash or run for ever: it is damaged, or {template} is ({_how(done)})")
+        said = done.stderr.strip().splitlines()
+        how = f"exit code {done.returncode}" + (f", {said[-1][:200]}" if said else "")
+        raise _bad(path, f"makes llama.cpp crash or run for ever: it is damaged, or {template} is ({how})")
     lost = [role for role, text in _SENTINELS.items() if text not in json.loads(done.stdout)["prompt"]]
     if lost:
         raise _bad(
@@ -94,11 +96,6 @@ def try_model(settings: Mapping[str, Any], *, template: str, cpu_s: float = CPU_
             f"would not be shown what is asked: {template} leaves the {' and the '.join(lost)} message out. Name a "
             "file with a Jinja template, or one that llama.cpp knows, such as #chatml",
         )
-
-
-def _how(done: subprocess.CompletedProcess[str]) -> str:
-    said = done.stderr.strip().splitlines()
-    return f"exit code {done.returncode}" + (f", {said[-1][:200]}" if said else "")
 
 
 def _bad(path: str, why: str) -> InputError:

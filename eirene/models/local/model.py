@@ -65,7 +65,8 @@ class LocalModel:
             raise InputError(f"{name}: the tokenizer has no chat template; use layout=instruct", field="layout")
         self.version = version
         self.end_ids = _end_ids(model, tokenizer)
-        self.context_tokens = _context_tokens(model)
+        positions = getattr(model.config.get_text_config(), "max_position_embeddings", None)
+        self.context_tokens = positions if isinstance(positions, int) and positions > 0 else None
         self._thread = ThreadPoolExecutor(max_workers=1, thread_name_prefix="eirene-local")
         self._last: tuple[tuple[int, ...], Prefilled] | None = None
         self._vocabulary: Vocabulary | None = None
@@ -112,7 +113,8 @@ class LocalModel:
         self, ids: Sequence[int], seeds: Sequence[int], *, sampling: LocalSampling, meter: Meter
     ) -> list[Reply]:
         """What `sample` does, without a span of its own."""
-        sampling = self._within_context(len(ids), sampling)
+        if (room := self._room(len(ids))) is not None:
+            sampling = replace(sampling, max_new_tokens=min(sampling.max_new_tokens, room))
         stopped = threading.Event()
         try:
             return await self.compute(lambda: self._sample(tuple(ids), seeds, sampling, meter, stopped))
@@ -208,10 +210,6 @@ class LocalModel:
             self._vocabulary = Vocabulary(self.tokenizer, self.end_ids, name=self.name)
         return self._vocabulary.constrain(grammar, samples)
 
-    def _within_context(self, n_prompt: int, sampling: LocalSampling) -> LocalSampling:
-        room = self._room(n_prompt)
-        return sampling if room is None else replace(sampling, max_new_tokens=min(sampling.max_new_tokens, room))
-
     def _room(self, n_prompt: int) -> int | None:
         """How many tokens a reply may have, one at least; None where the model does not say."""
         if self.context_tokens is None:
@@ -282,8 +280,3 @@ def _end_ids(model: PreTrainedModel, tokenizer: PreTrainedTokenizerBase) -> froz
         if value is not None:
             ids |= {value} if isinstance(value, int) else set(value)
     return frozenset(ids)
-
-
-def _context_tokens(model: PreTrainedModel) -> int | None:
-    value = getattr(model.config.get_text_config(), "max_position_embeddings", None)
-    return value if isinstance(value, int) and value > 0 else None

@@ -45,6 +45,9 @@ def test_labels_that_contradict_each_other_are_left_out_or_an_error(tmp_path: Pa
     found = read(tmp_path, *rows)
     assert ([case.item.id for case in found.cases], sum(found.left_out.values())) == (["2"], 2)
     own = {"question": "Trams?", "answer": "Loud.", "context": "Trams are quiet."}
+    said = [{**own, "meta": {"labels": {"hallucination": faulty}}} for faulty in (True, False, True)]
+    found = read(tmp_path, *said, *({**row, "context": "Trams are loud."} for row in said[::2]), {**said[1], "id": "3"})
+    assert ([case.hallucination for case in found.cases], sum(found.left_out.values())) == ([True, True, False], 3)
     marked = {"labels": {"hallucination": False, "spans": [{"start": 0, "end": 4}]}}
     with pytest.raises(InputError, match="spans mark what 'hallucination': false denies"):
         read(tmp_path, {**own, "meta": marked})

@@ -44,31 +44,32 @@ def tabbed(rows: Sequence[Json]) -> str:
 
 
 def begin(label: str) -> Json:
-    return {"model": "t5", "data_source": "wow", "knowledge": "Crayons.", "message": " ", "response": "Chalk.",
-            "begin_label": label}  # fmt: skip
+    return {"model": "t5", "data_source": "wow", "knowledge": f"Crayons: {label}.", "message": " ",
+            "response": "Chalk.", "begin_label": label}  # fmt: skip
 
 
 def fever(label: object, kind: str = "") -> Json:
     rows = {
-        "FacTool": {"prompt": "Trams?", "response": "They hum.", "label": label, "claims": []},
+        "FacTool": {"prompt": f"Trams {label}?", "response": "They hum.", "label": label, "claims": []},
         "HaluBench": {"id": f"h{label}", "passage": "Trams hum.", "question": "Trams?", "answer": "They hum.",
                       "label": label, "source_ds": "covidQA"},
-        "LLM-AggreFact": {"dataset": "RAGTruth", "doc": "Trams hum.", "claim": "They hum.", "label": label,
+        "LLM-AggreFact": {"dataset": "RAGTruth", "doc": f"Trams hum: {label}.", "claim": "They hum.", "label": label,
                           "contamination_identifier": ""},
     }  # fmt: skip
     return rows[kind]
 
 
 def general(label: str, *spans: str) -> Json:
-    return {"ID": "", "user_query": "Trams?", "chatgpt_response": "Quiet.\nDear.\nFast.", "hallucination": label,
-            "hallucination_spans": list(spans)}  # fmt: skip
+    return {"ID": "", "user_query": f"Trams {label}?", "chatgpt_response": "Quiet.\nDear.\nFast.",
+            "hallucination": label, "hallucination_spans": list(spans)}  # fmt: skip
 
 
 def feedback(passages: list[list[str]], missing: list[Json], *kinds: str) -> Json:
     places = ((0, 10), (11, 21))
     errors = [{"error type": k, "start": a, "end": b} for k, (a, b) in zip(kinds, places, strict=False)]
     told = {"errors": errors, "missing-info": missing, "corrected-prediction": ""}
-    return {"question": "Trams?", "passages": passages, "prediction 1": TWO, "prediction 2": "Yes.", "feedback": told}
+    return {"question": f"Trams {len(missing)}?", "passages": passages, "prediction 1": TWO, "prediction 2": "Yes.",
+            "feedback": told}  # fmt: skip
 
 
 def response(source: str, *labels: tuple[int, int]) -> Json:
@@ -93,7 +94,7 @@ def bio(n: int, *annotation: str) -> Json:
 def expert(*support: str) -> Json:
     claims = [{"claim_string": text, "support": s, "evidence": ["On trams."]}
               for text, s in zip(("Trams hum.", "Cats purr."), support, strict=True)]  # fmt: skip
-    return {"question": "Trams?", "answers": {"gpt4": {"answer_string": TWO, "claims": claims}},
+    return {"question": f"Trams {support}?", "answers": {"gpt4": {"answer_string": TWO, "claims": claims}},
             "metadata": {"field": "Law"}, "annotator_id": "a"}  # fmt: skip
 
 
