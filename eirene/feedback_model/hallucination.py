@@ -32,8 +32,6 @@ from eirene.text.sentences import Sentence
 
 HALLUCINATION_PROMPT = "hallucination"
 HALLUCINATION_JSON_PROMPT = "hallucination_json"
-TUNED_PROMPT = "hallucination_tuned"
-"""What `python -m recipes.train critic` tunes a model on; the model carries it."""
 NO_REFERENCES = "(none: go by what is well known, and mark no statement merely because no reference bears on it)"
 _NO_FAULT = "none"
 

@@ -5,15 +5,12 @@ What is untrusted in them is laid out in `eirene.prompts.material`.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from typing import Any
 
-from eirene.core.critique import Tag
 from eirene.core.errors import InputError
 from eirene.feedback_model.base import LONGEST_LACK, FeedbackRequest
 from eirene.models.structured import ReplyForm, choice_schema, object_schema, text_schema
 from eirene.prompts import SHIPPED, Message, Prompt, PromptSet
-from eirene.prompts.fence import one_line
 from eirene.prompts.history import HISTORY_PROMPT
 from eirene.prompts.material import MATERIAL_PROMPT, answer_lines, given_lines, material_of
 
@@ -84,7 +81,7 @@ def schema_by_sentence(request: FeedbackRequest, shapes: list[dict[str, Any]]) -
 
 
 def lines_grammar(count: int) -> str:
-    """The numbered lines of `render_reply` for so many sentences, as a grammar of llguidance.
+    """The numbered lines of a reply that tags so many sentences, as a grammar of llguidance.
 
     For models that were trained to write them. A reason begins with a letter and ends with its line. A bracket in it
     opens a citation, as in [2], and never a tag: with a second one a line could not be read.
@@ -95,14 +92,6 @@ def lines_grammar(count: int) -> str:
     letter, more = r"[^\x00-\x40\x5B-\x60\x7B-\x7F［【〔]", r"([^\x00-\x1F\x5B\x7F［【〔]|\x5B[0-9])"
     reason = f"REASON: /{letter}{more}{{2,{LONGEST_REASON - 1}}}/"
     return "\n".join(["%llguidance {}", start, *lines, reason])
-
-
-def render_reply(tags: Sequence[Tag], reasons: Sequence[str | None]) -> str:
-    """A critique as the reply that both layouts ask for, one line a statement: what a model is trained to write."""
-    lines = []
-    for n, (tag, reason) in enumerate(zip(tags, reasons, strict=True), start=1):
-        lines.append(f"{n}. [{tag}]" + (f" Reasons: {one_line(reason or '')}" if tag == "Incomplete" else ""))
-    return "\n".join(lines)
 
 
 def _check_sentences(request: FeedbackRequest) -> None:

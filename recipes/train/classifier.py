@@ -14,7 +14,7 @@ from eirene.core.usage import Meter
 from eirene.data import RowSource, Shape, opened
 from eirene.eval.base import case_of
 from eirene.eval.datasets import Labelled, LabelledSet, read_labelled
-from eirene.eval.detectors.classifier import ClassifierDetector, ClassifierTask
+from eirene.eval.detectors.classifier import KIND, PROMPT, ClassifierDetector, ClassifierTask
 from eirene.eval.metrics.ranking import average_precision, roc_auc
 from eirene.prompts.curly import curly_reply
 from recipes.train.recipe import PromptTuningRecipe
@@ -49,13 +49,24 @@ def train_classifier(
     held = [] if dev_source is None else _known(read_labelled(dev_source, shape), task, dev_source.name)
     questions = {row.item.question for row, _ in rows}
     refuse_leaks(questions, [row.item.question for row, _ in held])
-    order = run_order(run, source, task=task.saved(), dev=dev_source, shape=shape)
+    order = run_order(run, source, task=saved_task(task), dev=dev_source, shape=shape)
     counts = {"answers": len(rows), "with_error": sum(faulty for _, faulty in rows), "questions": len(questions)}
     return train_replies(run, order, lambda: TrainingTask(
-        f"A classifier of {task.error_type} errors for Eirene", task.saved(),
+        f"A classifier of {task.error_type} errors for Eirene", saved_task(task),
         {**file_facts(source), **counts, "dev_answers": len(held)}, _exchanges(rows, task), _exchanges(held, task),
         measure=(lambda: measured(run.folder, held, task, device=run.device)) if held else None,
     ))  # fmt: skip
+
+
+def saved_task(task: ClassifierTask) -> dict[str, Any]:
+    """What an adapter carries; `ClassifierTask.loaded` reads it."""
+    return {
+        "kind": KIND,
+        "prompt": PROMPT,
+        "layout": "instruct",
+        "error_type": task.error_type,
+        "labels": {"error": task.labels.error, "none": task.labels.none},
+    }
 
 
 def measured(

@@ -10,30 +10,27 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any, Literal, NamedTuple, Unpack
 
-from eirene.core.critique import HALLUCINATIONS, Finding, findings_in
+from eirene.core.critique import HALLUCINATIONS, Finding, Tag, findings_in
 from eirene.core.errors import InputError
 from eirene.core.findings.tags import write_tagged
 from eirene.core.records import Item
 from eirene.data import Dataset, RowSource, Shape, opened
 from eirene.data.haluquestqa import TaggedAnswer, published_split, read_tagged_answers
 from eirene.feedback_model.base import FeedbackRequest
-from eirene.feedback_model.hallucination import TUNED_PROMPT, hallucination_messages
-from eirene.feedback_model.request import (
-    CHAT_PROMPT,
-    INSTRUCT_PROMPT,
-    feedback_instruct,
-    feedback_messages,
-    render_reply,
-)
+from eirene.feedback_model.hallucination import hallucination_messages
+from eirene.feedback_model.request import CHAT_PROMPT, INSTRUCT_PROMPT, feedback_instruct, feedback_messages
 from eirene.models.local.layout import CarriedPrompt, as_text
 from eirene.models.local.spec import Layout
 from eirene.prompts import load_prompt
+from eirene.prompts.fence import one_line
 from eirene.text.sentences import split_sentences
 from recipes.train.recipe import CriticRecipe, FeedbackRecipe
 from recipes.train.replies import Exchange, TrainingTask, train_replies
 from recipes.train.run import RunOptions, Trained, file_facts, refuse_leaks, run_order, start_run
 
 Split = Literal["all", "train", "test"]
+TUNED_PROMPT = "hallucination_tuned"
+"""What a critic of hallucinations is tuned on; the model carries it."""
 
 
 def train_feedback(
@@ -100,6 +97,14 @@ def feedback_exchange(row: TaggedAnswer, prompt: CarriedPrompt) -> Exchange:
     if prompt.layout == "chat":
         return Exchange(feedback_messages(request, prompt=prompt.prompt), reply)
     return Exchange(feedback_instruct(request, instruction=prompt.instruction, prompt=prompt.prompt), reply)
+
+
+def render_reply(tags: Sequence[Tag], reasons: Sequence[str | None]) -> str:
+    """A critique as the reply that both layouts ask for, one line a statement: what a model is trained to write."""
+    lines = []
+    for n, (tag, reason) in enumerate(zip(tags, reasons, strict=True), start=1):
+        lines.append(f"{n}. [{tag}]" + (f" Reasons: {one_line(reason or '')}" if tag == "Incomplete" else ""))
+    return "\n".join(lines)
 
 
 def described(rows: Sequence[TaggedAnswer]) -> dict[str, Any]:

@@ -24,9 +24,10 @@ from numpy.typing import NDArray
 from eirene.core.logs import get_logger
 from eirene.models.encoder import load_encoder
 from eirene.models.encoder.runtime import Encoder, TokenLayers
-from eirene.models.verifier.runtime import FLAGS, LINKS, TokenText, pair_of, token_text
+from eirene.models.verifier.runtime import TokenText, pair_of, token_text
 from eirene.text.sentences import split_sentences
 from eirene.verification.context import Rarity, cut_sentence, pick
+from recipes.verifier.columns import FLAGS, LINKS
 from recipes.verifier.data import VerifierRow
 
 logger = get_logger(__name__)

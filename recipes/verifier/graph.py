@@ -14,7 +14,7 @@ from typing import NamedTuple
 import torch
 from torch import nn
 
-from eirene.models.verifier.runtime import FLAGS, LINKS
+from recipes.verifier.columns import FLAGS, LINKS
 
 LABELS = ("supported", "unsupported", "contradicted")
 _MASKED = -1e4

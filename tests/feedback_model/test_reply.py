@@ -12,8 +12,8 @@ from hypothesis import strategies as st
 
 from eirene.core.critique import Tag
 from eirene.feedback_model.reply import read_reply
-from eirene.feedback_model.request import render_reply
 from eirene.text.sentences import Sentence, split_sentences
+from recipes.train.critics import render_reply
 
 
 def rows(name: str) -> list[dict[str, Any]]:

@@ -16,10 +16,11 @@ from eirene.core.records import Item, Perspective
 from eirene.core.verification import NumberedEvidence
 from eirene.feedback_model.base import FeedbackRequest
 from eirene.feedback_model.reply import read_reply
-from eirene.feedback_model.request import feedback_instruct, feedback_messages, render_reply
+from eirene.feedback_model.request import feedback_instruct, feedback_messages
 from eirene.prompts.fence import one_line
 from eirene.prompts.loader import load_prompt, parse_prompt
 from eirene.text.sentences import split_sentences
+from recipes.train.critics import render_reply
 
 QUESTION = "Why do rents rise?"
 

@@ -117,16 +117,6 @@ class ClassifierTask:
         arguments = [(group.name, text) for group in case.given.groups for text in group.arguments]
         return verdict_prompt(case.query, arguments, case.answer, asks=_ASKS[self.error_type])
 
-    def saved(self) -> dict[str, Any]:
-        """What an adapter carries."""
-        return {
-            "kind": KIND,
-            "prompt": PROMPT,
-            "layout": "instruct",
-            "error_type": self.error_type,
-            "labels": {"error": self.labels.error, "none": self.labels.none},
-        }
-
     @classmethod
     def loaded(cls, saved: Mapping[str, Any] | None, *, name: str) -> ClassifierTask:
         """The task of an adapter; raises `InputError` where it carries none, or one of another layout."""

@@ -168,7 +168,6 @@ def _build_gptscore(resources: Resources) -> GptScore:
 TOP = 5
 """Alternatives for each token, to which the token's own is added where it is not among them, as in the paper."""
 
-_FROM_ROW: frozenset[Need] = frozenset({"token_logprobs"})
 HALF_ENTROPY = 3.0
 """Nats that map to an error score of 0.5."""
 

@@ -31,23 +31,6 @@ from eirene.text.words import stems
 if TYPE_CHECKING:
     from eirene.models.encoder.runtime import Encodes
 
-MEASURES = (
-    "question",
-    "nearest",
-    "second",
-    "whole",
-    "typical",
-    "known",
-    "asked",
-    "n_known",
-    "to_reader",
-    "length",
-    "empty",
-)
-"""Of a claim: its cosine with the question, with the nearest two sentences of the text before and with their mean, the
-last also less what is usual among them; the share of its words that the text before or the question has, that the
-question has, and how many (up to 4); whether it speaks to a reader whom the text before does not speak to; its content
-words (up to 20); its cosine with a sentence that says nothing about any matter."""
 # Fitted on answers of HaluQuestQA, ExpertQA and HaluEval and on NPOV training answers: a sentence of theirs put back,
 # against sentences of other answers and foreign ones of ten kinds.
 _BELONGS = Logistic((4.14, 2.94, 1.69, 2.86, 5.24, -2.58, -1.87, 1.29, -3.47, 0.05, -6.38), -2.22)
@@ -158,7 +141,13 @@ class AnswerBefore:
         return np.asarray(self.encoder.encode(texts) @ self.encoder.encode([old])[0], np.float32)
 
     def measures(self, claims: Sequence[str]) -> Vectors:
-        """The `MEASURES` of each claim, [n, 11]; the text before must have a sentence."""
+        """What `_BELONGS` weighs of each claim, [n, 11]; the text before must have a sentence.
+
+        The claim's cosine with the question, with the nearest two sentences of the text before and with their mean, the
+        last also less what is usual among them; the share of its words that the text before or the question has, that
+        the question has, and how many (up to 4); whether it speaks to a reader whom the text before does not speak to;
+        its content words (up to 20); its cosine with a sentence that says nothing about any matter.
+        """
         said = self.encoder.encode(claims)
         near = np.sort(self._vectors @ said.T, axis=0)[::-1]
         whole = said @ self._mean

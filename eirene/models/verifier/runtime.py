@@ -25,24 +25,6 @@ if TYPE_CHECKING:
 
     from eirene.models.encoder.runtime import Encodes
 
-FLAGS = (
-    "same token",
-    "same word",
-    "same stem",
-    "same word after the same word",
-    "number",
-    "number not there",
-    "negation",
-    "name",
-    "name not there",
-    "function word",
-    "content word not there",
-    "goes on",
-    "first of its sentence",
-)
-"""What is known of a token of one text beside the other text, 0 or 1 each."""
-LINKS = ("same token", "same word or stem", "after the same word", "before the same word")
-"""What is known of a token of the claim and one of the premise, 0 or 1 each."""
 MOST_TOKENS = 192
 """Of a premise, and of a claim; what stands after them is not read."""
 

@@ -21,6 +21,7 @@ from eirene.eval.detectors.likelihood import GptScore, PseudoEntropy, gptscore_m
 from eirene.eval.detectors.salience import SalienceDetector, WordMaps
 from eirene.models.local.model import LocalModel, load_local
 from eirene.models.local.scoring import LocalScorer
+from recipes.train.classifier import saved_task
 from tests.tiny_llama import make_llama
 
 SENTENCES = ["Wind is clean.", "Turbines kill birds.", "Power gets cheap.", "Towns get taxes.", "Blades make noise."]
@@ -46,7 +47,7 @@ def wide(model: LocalModel) -> LocalModel:
 
 def classifier(model: LocalModel) -> ClassifierDetector:
     tasks = [ClassifierTask("hallucination"), ClassifierTask("coverage")]
-    tuned = [LocalModel(model.model, model.tokenizer, name="t", prompt=t.saved(), version="v") for t in tasks]
+    tuned = [LocalModel(model.model, model.tokenizer, name="t", prompt=saved_task(t), version="v") for t in tasks]
     for one in tuned:
         one.context_tokens = model.context_tokens
     return ClassifierDetector(tuned)
@@ -165,7 +166,7 @@ async def test_virtual_tokens_take_room(model: LocalModel) -> None:
     """What just fits does not fit beside a prompt-tuned model's virtual tokens, and goes in more parts."""
     task = ClassifierTask("coverage")
     soft = torch.zeros((1, 200, 32))
-    tuned = LocalModel(model.model, model.tokenizer, name="t", prompt=task.saved(), soft_prompt=soft, version="v")
-    plain = LocalModel(model.model, model.tokenizer, name="t", prompt=task.saved(), version="v")
+    tuned = LocalModel(model.model, model.tokenizer, name="t", prompt=saved_task(task), soft_prompt=soft, version="v")
+    plain = LocalModel(model.model, model.tokenizer, name="t", prompt=saved_task(task), version="v")
     found = [await scored(ClassifierDetector([one]), LONG) for one in (tuned, plain)]
     assert found[0].chunks > found[1].chunks > 1

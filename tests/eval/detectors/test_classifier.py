@@ -18,6 +18,7 @@ from eirene.eval.base import Case, layout_digest
 from eirene.eval.detectors.classifier import ClassifierDetector, ClassifierTask, Labels, log_likelihoods
 from eirene.models.local.model import LocalModel, load_local
 from eirene.prompts.curly import curly_reply
+from recipes.train.classifier import saved_task
 from tests.rows import each
 from tests.tiny_llama import make_llama
 
@@ -31,7 +32,9 @@ def plain(tmp_path_factory: pytest.TempPathFactory) -> LocalModel:
 
 
 def as_classifier(plain: LocalModel, task: ClassifierTask, *, soft: torch.Tensor | None = None) -> LocalModel:
-    return LocalModel(plain.model, plain.tokenizer, name="hf:tuned", prompt=task.saved(), soft_prompt=soft, version="v")
+    return LocalModel(
+        plain.model, plain.tokenizer, name="hf:tuned", prompt=saved_task(task), soft_prompt=soft, version="v"
+    )
 
 
 def by_hand(model: LocalModel, prompt: list[int], labels: list[list[int]]) -> list[float]:
@@ -139,11 +142,11 @@ def test_labels_that_cannot_work_are_refused(labels) -> None:
 
 def test_a_task_survives_being_saved_and_a_model_without_one_is_refused(plain) -> None:
     task = ClassifierTask("coverage", Labels("faulty answer", "fine"))
-    assert ClassifierTask.loaded(task.saved(), name="hf:x") == task
+    assert ClassifierTask.loaded(saved_task(task), name="hf:x") == task
     with pytest.raises(InputError, match="not trained as a classifier"):
         ClassifierDetector([plain])
     with pytest.raises(InputError, match="another layout"):
-        ClassifierTask.loaded({**task.saved(), "prompt": "curly-0"}, name="hf:x")
+        ClassifierTask.loaded({**saved_task(task), "prompt": "curly-0"}, name="hf:x")
 
 
 def test_two_classifiers_for_one_error_are_refused(plain: LocalModel, tmp_path: Path) -> None:

@@ -7,7 +7,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from eirene.models.encoder import Encoder
-from eirene.models.verifier.runtime import FLAGS, LINKS, MOST_TOKENS, PairTokens, TokenText, pair_of, token_text
+from eirene.models.verifier.runtime import MOST_TOKENS, PairTokens, TokenText, pair_of, token_text
+from recipes.verifier.columns import FLAGS, LINKS
 from tests.rows import each
 
 
