@@ -38,16 +38,13 @@ class RowSource(Protocol):
 
     def columns(self) -> tuple[str, ...] | None:
         """The names of a table's columns; None for what is no table."""
-        ...
 
     def rows(self, *, take: Sequence[int] | None = None, only: frozenset[str] | None = None) -> Iterator[Row]:
         """The rows, or those at the places that `take` names (from 0, rising); `only` these columns, where that saves
         work. Raises `InputError` that names the place."""
-        ...
 
     def count(self) -> int:
         """How many rows there are."""
-        ...
 
 
 class Bytes(Protocol):
@@ -58,7 +55,6 @@ class Bytes(Protocol):
 
     def open(self) -> BinaryIO:
         """The bytes from their start, for a `with` statement."""
-        ...
 
 
 class FileBytes:

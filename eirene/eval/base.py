@@ -158,21 +158,17 @@ class Detector(Protocol):
     @property
     def name(self) -> str:
         """The key of its scores in a record."""
-        ...
 
     @property
     def needs(self) -> frozenset[Need]:
         """What it cannot do without; one that needs no model gives the same scores for the same case."""
-        ...
 
     @property
     def version(self) -> str:
         """What its scores hang on beside the case: models, prompts' digests, settings; empty where nothing does."""
-        ...
 
     async def score(self, case: Case, *, meter: Meter) -> Scores:
         """The detector's scores of `case.answer`; model calls, failed ones included, go on `meter`."""
-        ...
 
 
 MODEL_NEEDS: frozenset[Need] = frozenset({"judge", "local_model", "classifier", "detector_model", "hub_model"})
@@ -205,13 +201,10 @@ class PairwiseJudge(Protocol):
     @property
     def name(self) -> str:
         """The model's name."""
-        ...
 
     @property
     def version(self) -> str:
         """What a judgement hangs on beside the texts: the model, the prompt."""
-        ...
 
     async def compare(self, pair: Pair, *, seed: int, meter: Meter) -> PairJudgement:
         """How likely the rewrite is the better answer, by both orders of the two; every call goes on `meter`."""
-        ...

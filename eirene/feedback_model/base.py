@@ -43,7 +43,6 @@ class FeedbackModel(Protocol):
     @property
     def name(self) -> str:
         """What the record calls this model."""
-        ...
 
     def draw(self, request: FeedbackRequest, *, start: int, count: int, meter: Meter) -> AsyncIterator[Sample]:
         """Yields samples `start` to `start + count - 1` in that order; every call, failed or not, goes on `meter`.
@@ -51,7 +50,6 @@ class FeedbackModel(Protocol):
         A reply that cannot be read is an invalid sample, not an exception. Raises `BackendError` when the model
         cannot be reached at all.
         """
-        ...
 
 
 @runtime_checkable
@@ -61,7 +59,6 @@ class DrawsTogether(Protocol):
     @property
     def draws_together(self) -> bool:
         """Whether one request gives several samples, as far as is known; the first sample of a draw settles it."""
-        ...
 
 
 @runtime_checkable
@@ -73,7 +70,6 @@ class ReadsOut(Protocol):
 
         `says`: how surely the answer says a statement, in [0, 1].
         """
-        ...
 
 
 @dataclass(frozen=True, slots=True)
@@ -95,4 +91,3 @@ class LimitedScope(Protocol):
 
     def scope(self, item: Item) -> Scope | None:
         """What it looks for in answers to `item`; None where that is all."""
-        ...

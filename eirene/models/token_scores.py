@@ -34,7 +34,6 @@ class TokenScorer(Protocol):
     @property
     def name(self) -> str:
         """The model's name."""
-        ...
 
     async def score(self, messages: Sequence[Message], text: str, *, top: int, meter: Meter) -> list[ScoredToken]:
         """The tokens of `text`, in order, as the reply to `messages`; with each the `top` likeliest.
@@ -42,8 +41,6 @@ class TokenScorer(Protocol):
         Raises `BackendError` where the model cannot be reached or cannot take the text whole: it is never cut off;
         of a local model that is a `TooLongError`.
         """
-        ...
 
     async def laid_out(self, lay_out: Callable[[Count, int | None], T]) -> T:
         """What `lay_out` makes of the count and of how many tokens fit: None where nobody here knows."""
-        ...

@@ -69,16 +69,13 @@ class Writer(Protocol):
     @property
     def name(self) -> str:
         """What the response calls its backend."""
-        ...
 
     @property
     def version(self) -> str:
         """What its texts hang on beside the task and the name: prompts' digests, settings; empty where nothing does."""
-        ...
 
     async def write(self, task: WriteTask, *, meter: Meter) -> Draft:
         """The response. Raises `BackendError` when a model cannot be reached or gives nothing usable."""
-        ...
 
 
 def response_messages(task: WriteTask) -> tuple[tuple[Message, ...], str]:

@@ -77,7 +77,6 @@ class Refiner(Protocol):
     @property
     def name(self) -> str:
         """What the record calls this refiner."""
-        ...
 
     async def refine(self, task: RefineTask, *, meter: Meter) -> str | Sequence[DrawnText]:
         """The rewritten answer, whole, or what a model drew, at least one draft; those that draw are asked again where
@@ -85,7 +84,6 @@ class Refiner(Protocol):
 
         Raises `BackendError` when the model cannot be reached or gives nothing; every call goes on `meter`.
         """
-        ...
 
 
 class EditRefiner:

@@ -36,15 +36,12 @@ class Worker(Protocol):
 
     async def begin(self) -> None:
         """Starts it, and returns when it has its models."""
-        ...
 
     def rows(self, rows: list[RowWork]) -> AsyncIterator[Replies]:
         """What it makes of rows, in their order: of one or more of them at a time."""
-        ...
 
     def end(self) -> None:
         """Ends it, whatever it is doing."""
-        ...
 
 
 @dataclass(frozen=True, slots=True)

@@ -62,7 +62,6 @@ class Runner(Protocol):
         as its `BackendError`, after everything else under way was yielded. A row that fails by itself is a record with
         status `failed`.
         """
-        ...
 
 
 KEPT_A_ROW = 4

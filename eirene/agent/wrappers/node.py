@@ -42,11 +42,9 @@ class StateMapping(Protocol):
 
     def item(self, state: Any) -> Item | None:
         """The item to refine; None where the state is to stay as it is. Raises `InputError`."""
-        ...
 
     def update(self, state: Any, record: Record) -> Update:
         """What the record changes in the state."""
-        ...
 
 
 @dataclass(frozen=True, slots=True)

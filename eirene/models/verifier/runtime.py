@@ -164,16 +164,13 @@ class ReadsPairs(Protocol):
     @property
     def encoder(self) -> Encodes:
         """Compares whole sentences."""
-        ...
 
     @property
     def digest(self) -> str:
         """Stands for it in signatures."""
-        ...
 
     def read(self, pairs: Sequence[PremiseClaim]) -> Probabilities:
         """Supported, unsupported, contradicted for each pair, float32 [n, 3], each row summing to 1."""
-        ...
 
 
 class Verifier:
