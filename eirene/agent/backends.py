@@ -158,7 +158,6 @@ def _chat(model: str | BaseChatModel, options: BackendOptions, own: PromptSet) -
 
 @functools.lru_cache(maxsize=1)  # items refined in turn share one loaded model; a second would not fit beside it
 def _local(named: str | LocalModel, options: _DrawnWith) -> Parts:
-    """One local model as feedback model and refiner."""
     from eirene.eval.pairwise import ChatPairwise
     from eirene.feedback_model.model import HALLUCINATION, LocalFeedback
     from eirene.feedback_model.request import INSTRUCT_PROMPT

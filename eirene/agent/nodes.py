@@ -267,7 +267,6 @@ class Nodes:
         return {**done, **_NO_ATTEMPT, **after(state, attempt, verdict)}
 
     def _rewrite(self, state: State, candidate: str) -> Rewrite:
-        """The rewrite as the checks take it."""
         item, critique, best = item_of(state), load_critique(state), best_text(state)
         return Rewrite(
             item.query,

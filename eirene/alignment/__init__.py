@@ -4,18 +4,15 @@
 comparison and what follows from it alone. What does not: deciding what to do about it.
 """
 
-from eirene.alignment.align import SCORING, Alignment, Constants, align, load_constants
+from eirene.alignment.align import SCORING, Alignment, align, load_constants
 from eirene.alignment.comparison import bearing_sentences
-from eirene.alignment.placement import Placement, Repeat, alike_repeats, placement, repeats
+from eirene.alignment.placement import Placement, placement, repeats
 
 __all__ = [
     "SCORING",
     "Alignment",
-    "Constants",
     "Placement",
-    "Repeat",
     "align",
-    "alike_repeats",
     "bearing_sentences",
     "load_constants",
     "placement",

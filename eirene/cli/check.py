@@ -155,7 +155,6 @@ def _write_report(report: QualityReport, *, junit: str | None, summary: str | No
 
 
 def _show(report: QualityReport, *, as_json: bool) -> None:
-    """The report for a reader at a terminal; with `as_json` as one line of JSON alone."""
     import json
 
     if as_json:

@@ -148,7 +148,6 @@ def _run(run: Json) -> str:
 
 
 def _summary(file: Path) -> Json:
-    """The figures of one run, as they were kept."""
     try:
         found: Json = json.loads(file.read_bytes())
         table_text([found], {_run(found): ""}, {})  # what it lacks shows there

@@ -143,7 +143,6 @@ def run_items(
 
 
 def _present(record: Record, item: Item, n: int, total: int, *, as_json: bool, html: str | None, force: bool) -> None:
-    """Shows a record in the forms that were asked for."""
     if html is not None:
         _write_page(record, item, html, force=force)
     if as_json:

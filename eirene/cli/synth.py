@@ -178,7 +178,6 @@ def _line(item: Item) -> str:
 
 
 def _write(lines: Iterable[str], out: str, doing: str, *, force: bool) -> None:
-    """Writes the lines as they are made."""
     from eirene.data.output import line_writer
 
     with watch(0) as progress, line_writer(out, force=force) as write:

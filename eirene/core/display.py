@@ -39,7 +39,6 @@ class Shown:
         (console or Console()).print(self)
 
     def __rich__(self) -> RenderableType:
-        """What `rich.print` prints."""
         return self.views.terminal(self)
 
 

@@ -9,14 +9,12 @@ from __future__ import annotations
 from eirene.data.columns import ColumnMap
 from eirene.data.dataset import Dataset, Selection, Shape
 from eirene.data.open import check_outside, open_dataset, open_source, opened, read_items
-from eirene.data.published import Reader, reader_named
 from eirene.data.source import RowSource
 from eirene.data.topics import read_topics
 
 __all__ = [
     "ColumnMap",
     "Dataset",
-    "Reader",
     "RowSource",
     "Selection",
     "Shape",
@@ -26,5 +24,4 @@ __all__ = [
     "opened",
     "read_items",
     "read_topics",
-    "reader_named",
 ]

@@ -276,7 +276,6 @@ class Dataset:
         return self.source.rows(take=take, only=self.shape.only)
 
     def _made(self, row: Row, place: int, seen: set[str]) -> tuple[object, Item]:
-        """What a row is as data, and its item."""
         data: object = None
         try:
             data = self.shape.data(row, number=place + 1, is_table=self.source.is_table, seen=seen)

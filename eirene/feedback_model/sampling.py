@@ -91,8 +91,6 @@ def _rule_of_auto(model: FeedbackModel, floor: float) -> StopRule:
 
 
 class _SamplesSoFar:
-    """The samples of one request as they come."""
-
     def __init__(
         self,
         model: FeedbackModel,

@@ -185,7 +185,6 @@ class _EditChecks:
         return JudgedEdits(rewrite.before, rewrite.written, cleaned, self.edits, characters, self.undo, self.why, taken)
 
     def _left(self) -> frozenset[int]:
-        """The changed edits that are not undone as a whole."""
         return frozenset(n for n, e in enumerate(self.edits) if e.kind != "kept" and self.undo.get(n, ()) is not None)
 
     def _without(self, gone: frozenset[int]) -> str:

@@ -138,7 +138,6 @@ class CallCache:
             self._close()
 
     def _get(self, keys: Sequence[bytes]) -> dict[bytes, bytes]:
-        """The values of those keys that have one."""
         found: dict[bytes, bytes] = {}
         with self._mutex:
             for at in range(0, len(keys), _BATCH):
@@ -159,7 +158,6 @@ class CallCache:
         return before
 
     def _drop(self, keys: Iterable[bytes]) -> None:
-        """Takes entries out."""
         with self._mutex, _transaction(self._connection):
             self._connection.executemany("DELETE FROM replies WHERE key = ?", [(key,) for key in keys])
 

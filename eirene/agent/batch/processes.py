@@ -59,8 +59,6 @@ class ProcessRunner:
 
 
 class _Process:
-    """One worker process."""
-
     def __init__(self, make: MakeParts, settings: Settings, threads: ThreadPoolExecutor) -> None:
         self._arguments = make, settings
         self._threads = threads

@@ -191,7 +191,6 @@ def cluster_slots(ray: ModuleType, kind: str) -> int:
 
 
 def _head(address: str) -> tuple[str, int]:
-    """Host and port of a cluster's head."""
     found = _ADDRESS.fullmatch(address)
     if found is None or not 0 < int(found["port"]) < 2**16:
         raise InputError(

@@ -87,8 +87,6 @@ OnJudged = Callable[[JudgedText], None]
 
 @dataclass(frozen=True, slots=True)
 class _Job:
-    """One row to be made."""
-
     item: Item
     settings: Settings
     hash: str
@@ -273,7 +271,6 @@ async def _judged(
 
 
 def _shown(item: Item, answer: str) -> Case:
-    """What a judge is shown of a text."""
     return Case(item.question, answer, grounding_for(item), history=tuple(item.history or ()))
 
 

@@ -92,7 +92,6 @@ class AccessMiddleware:
         self._key = None if options.key is None else _digest(options.key)
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        """Answers, or refuses, one request."""
         if scope["type"] != "http":
             await self._app(scope, receive, send)
             return

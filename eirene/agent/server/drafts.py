@@ -173,7 +173,6 @@ def _outcome(drafts: Drafts, tokens: Tokens) -> Answered[Drafts]:
 
 
 def _limit(model: object, request: ChatRequest | None, n: int) -> ReplyLimit:
-    """What a reply may take, by what the client asks for."""
     if request is None:
         return reply_limit(model, n=n)
     more = request.model_extra or {}

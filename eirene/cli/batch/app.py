@@ -150,7 +150,6 @@ def _run(
 
 
 def _tell(opened: Batch, out: str, *, wall_s: float) -> None:
-    """What was done, what is left, and why."""
     from eirene.views.facts import cost
 
     others = f"; {opened.n_others:,} other rows in it were left alone" if opened.n_others else ""

@@ -172,8 +172,6 @@ class _OpenElement:
 
 
 class _TagReader:
-    """Builds the untagged text and the findings, one token at a time."""
-
     def __init__(self) -> None:
         self._text: list[str] = []
         self._length = 0

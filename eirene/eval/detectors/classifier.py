@@ -185,7 +185,6 @@ def _labels(model: LocalModel, task: ClassifierTask) -> list[list[int]]:
 
 
 def _error_share(model: LocalModel, task: ClassifierTask, case: Case, meter: Meter) -> Score:
-    """The error label's share after one prompt."""
     prompt = model.encode_text(task.prompt(case))
     meter.add(Usage(calls=1, input_tokens=len(prompt)))
     with out_of_memory_as_error(model.name, f"a prompt of {len(prompt)} tokens"):

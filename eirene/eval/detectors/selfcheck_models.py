@@ -237,7 +237,6 @@ class SelfCheckPrompt(SampledDetector):
 
 
 def _averaged(sentences: Sequence[Sentence], means: Sequence[Score], **raw: float) -> Scores:
-    """Scores of sentences, and their mean as the answer's."""
     return Scores(
         hallucination=together(means, fmean) if means else Unscored(unscored=NO_WORDS),
         coverage=NO_COVERAGE,

@@ -72,7 +72,6 @@ class TrainedJudge:
         )
 
     async def _by_errors(self, case: Case, meter: Meter) -> Scores:
-        """The scores by the errors that one reply names."""
         sampling = Sampling(temperature=0.0, seed=0, max_tokens=self._row.reply_tokens)
         try:
             reply = await self._chat.ask(judge_messages(self._row, case, case.answer), sampling=sampling, meter=meter)
@@ -139,7 +138,6 @@ def _weighed(weights: Sequence[float]) -> float:
 
 
 def _errors_tagged(reply: str, answer: str) -> list[_Error] | Unscored:
-    """The errors of a copy of the answer with FAVA's tags."""
     read = findings_in_reply(reply, answer)
     if read.no_copy is not None:
         return Unscored(unscored=read.no_copy)

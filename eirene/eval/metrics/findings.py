@@ -169,7 +169,6 @@ def _measures(counts: Counts) -> Metric:
 
 
 def _three(hits: Array, alarms: Array, misses: Array) -> tuple[Array, Array, Array]:
-    """Precision, recall and F1 of counts."""
     return ratio(hits, hits + alarms), ratio(hits, hits + misses), ratio(2 * hits, 2 * hits + alarms + misses)
 
 

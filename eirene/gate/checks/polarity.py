@@ -15,7 +15,7 @@ from eirene.text.clauses import clause_spans, core_text
 from eirene.text.edits import SentenceEdit
 from eirene.text.language import other_language
 from eirene.text.matching import Span
-from eirene.text.polarity import Contradicts, PolarityTurn, contradicts, likeness, sign_turns, turns
+from eirene.text.polarity import PolarityTurn, contradicts, likeness, sign_turns, turns
 from eirene.text.polarity.mark_words import DENIES
 from eirene.text.polarity.marks import read_marks
 from eirene.text.remembered import memoised
@@ -50,8 +50,8 @@ _CONDITION = re.compile(
 _PROOFS = frozenset(["certain", "fact", "doubted", "endorsed", "judged", "all"])
 
 
-def polarity(case: EditCase, *, contradicts: Contradicts = contradicts) -> Iterator[Objection]:
-    """Objects to turned marks. `contradicts` tells whether a sentence contradicts another; by words unless given."""
+def polarity(case: EditCase) -> Iterator[Objection]:
+    """Objects to turned marks."""
     if other_language(case.after):
         return
     index: Nearest | None = None
@@ -65,7 +65,7 @@ def polarity(case: EditCase, *, contradicts: Contradicts = contradicts) -> Itera
                 yield from _of_clauses(case, number, edit)
             continue
         index = index or nearest_index((*case.given_texts, *(() if case.has_given else (case.before,))))
-        why = _against(index, new, contradicts)
+        why = _against(index, new)
         if why:
             yield Objection(number, why, falsifies=True)
 
@@ -124,7 +124,7 @@ def _content(text: str) -> int:
     return sum(w.is_content for w in read_marks(text).words)
 
 
-def _against(index: Nearest, new: str, contradicts: Contradicts) -> str | None:
+def _against(index: Nearest, new: str) -> str | None:
     """What of a new sentence contradicts the sentence that it is closest to."""
     opening = _judged(index, new)
     if opening:
@@ -243,7 +243,6 @@ def _carries(text: str, old: str, new: str, turn: PolarityTurn) -> bool:
 
 
 def _levels(text: str, turn: PolarityTurn) -> set[str]:
-    """The levels of a turn's kind in a text."""
     return {m.level for m in read_marks(text).marks if m.kind == turn.kind}
 
 

@@ -76,7 +76,6 @@ def _said_again(case: EditCase) -> Iterator[PlacedFault]:
 
 
 def _cut(text: str, offset: int, edit: int) -> Iterator[_SaidPiece]:
-    """A sentence and its clauses."""
     clauses = list(clause_spans(text)) if len(text) <= _LONGEST else []
     for start, end in [(0, len(text)), *(clauses if len(clauses) > 1 else [])]:
         core = core_text(text[start:end])

@@ -166,8 +166,6 @@ class _Judge:
 
 
 class _Mentions:
-    """The specifics of a text by place."""
-
     def __init__(self, text: str) -> None:
         english = other_language(text) is None or is_english(text)  # the first takes lists of names for others
         self._mentions = specifics_index(text).mentions if english else find_specifics(text, english=False)

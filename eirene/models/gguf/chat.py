@@ -182,7 +182,19 @@ class ChatInProcess(BaseChatModel):
         run_manager: CallbackManagerForLLMRun | None = None,
         **kwargs: Any,
     ) -> ChatResult:
-        return run_blocking(lambda: self._agenerate(messages, stop, **kwargs), name=self._llm_type)
+        return run_blocking(lambda: self._answered(messages, stop), name=self._llm_type)
+
+    async def _agenerate(
+        self,
+        messages: list[BaseMessage],
+        stop: list[str] | None = None,
+        run_manager: AsyncCallbackManagerForLLMRun | None = None,
+        **kwargs: Any,
+    ) -> ChatResult:
+        return await self._answered(messages, stop)
+
+    async def _answered(self, messages: list[BaseMessage], stop: list[str] | None) -> ChatResult:
+        raise NotImplementedError
 
 
 def chat_result(messages: Iterable[AIMessage], tokens: Tokens) -> ChatResult:
@@ -223,13 +235,7 @@ class ChatGguf(ChatInProcess):
     def _llm_type(self) -> str:
         return "gguf"
 
-    async def _agenerate(
-        self,
-        messages: list[BaseMessage],
-        stop: list[str] | None = None,
-        run_manager: AsyncCallbackManagerForLLMRun | None = None,
-        **kwargs: Any,
-    ) -> ChatResult:
+    async def _answered(self, messages: list[BaseMessage], stop: list[str] | None) -> ChatResult:
         stopped = threading.Event()
         try:
             waits = [self._engine.submit(body, stopped) for body in self._bodies(messages, stop)]

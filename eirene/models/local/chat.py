@@ -5,7 +5,6 @@ from __future__ import annotations
 import math
 from typing import Any
 
-from langchain_core.callbacks import AsyncCallbackManagerForLLMRun
 from langchain_core.messages import AIMessage, BaseMessage
 from langchain_core.outputs import ChatResult
 from pydantic import PrivateAttr
@@ -46,13 +45,7 @@ class ChatLocal(ChatInProcess):
     def _llm_type(self) -> str:
         return "hf"
 
-    async def _agenerate(
-        self,
-        messages: list[BaseMessage],
-        stop: list[str] | None = None,
-        run_manager: AsyncCallbackManagerForLLMRun | None = None,
-        **kwargs: Any,
-    ) -> ChatResult:
+    async def _answered(self, messages: list[BaseMessage], stop: list[str] | None) -> ChatResult:
         ids = self._local.encode_messages([Message(ROLES[m.type], str(m.text)) for m in messages])
         meter, found = Meter(), None
         if self.top_logprobs and self.max_tokens == 1:

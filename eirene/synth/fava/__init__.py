@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from eirene.synth.fava.pipeline import PassageOutcome, asynthesise
 from eirene.synth.fava.recipe import (
-    GENRES,
     FavaRecipe,
     FavaTotals,
     PassagePlan,
@@ -14,7 +13,6 @@ from eirene.synth.fava.recipe import (
 )
 
 __all__ = [
-    "GENRES",
     "FavaRecipe",
     "FavaTotals",
     "PassageOutcome",

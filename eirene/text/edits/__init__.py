@@ -3,19 +3,16 @@
 from __future__ import annotations
 
 from eirene.text.edits.sentences import sentence_edits
-from eirene.text.edits.undo import Rebuilt, RebuiltPiece, undone
-from eirene.text.edits.words import Edit, EditKind, SentenceEdit, WordEdit, apply_edits, compatible, word_edits
+from eirene.text.edits.undo import Rebuilt, undone
+from eirene.text.edits.words import Edit, SentenceEdit, WordEdit, apply_edits, compatible
 
 __all__ = [
     "Edit",
-    "EditKind",
     "Rebuilt",
-    "RebuiltPiece",
     "SentenceEdit",
     "WordEdit",
     "apply_edits",
     "compatible",
     "sentence_edits",
     "undone",
-    "word_edits",
 ]

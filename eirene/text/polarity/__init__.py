@@ -1,5 +1,5 @@
 """Polarity of English sentences: marks, opposites, and what two sentences that otherwise say the same turned."""
 
-from eirene.text.polarity.turns import Contradicts, PolarityTurn, TurnKind, contradicts, likeness, sign_turns, turns
+from eirene.text.polarity.turns import PolarityTurn, contradicts, likeness, sign_turns, turns
 
-__all__ = ["Contradicts", "PolarityTurn", "TurnKind", "contradicts", "likeness", "sign_turns", "turns"]
+__all__ = ["PolarityTurn", "contradicts", "likeness", "sign_turns", "turns"]

@@ -11,13 +11,12 @@ from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from itertools import chain
-from typing import Literal, Protocol
+from typing import Literal
 
 from eirene.text.english import AUXILIARIES, is_third_person, looks_like_base
 from eirene.text.matching import Span
 from eirene.text.polarity.marks import MarkedSentence, PolarityMark, SentenceWord, read_marks
-from eirene.text.polarity.pairing import Pairing, pair_words
-from eirene.text.polarity.signs import Sign, strict_signs, sure_signs
+from eirene.text.polarity.pairing import Pairing, Sign, pair_words, strict_signs, sure_signs
 from eirene.text.quoting import quoted
 from eirene.text.remembered import memoised
 from eirene.text.words import word_set
@@ -54,12 +53,6 @@ class PolarityTurn:
         if self.old and self.new:
             return f"{quoted(self.new, 40)} for {quoted(self.old, 40)}"
         return f"a {quoted(self.new, 40)} too many" if self.new else f"{quoted(self.old, 40)} is gone"
-
-
-class Contradicts(Protocol):
-    """Tells whether a claim contradicts a premise: what is turned between them, else None."""
-
-    def __call__(self, premise: str, claim: str, /) -> PolarityTurn | None: ...
 
 
 SHARED = 0.7

@@ -11,7 +11,6 @@ from eirene.core.grounding import ArgumentGroup, Grounding
 from eirene.gate.checks.base import Asked, EditCase
 from eirene.gate.checks.polarity import polarity
 from eirene.text.edits import sentence_edits
-from eirene.text.polarity import PolarityTurn
 from tests.rows import each
 
 GIVEN = ("Homework helps children to learn.", "Homework harms the sleep of children.", "Some parents welcome homework.")
@@ -110,15 +109,6 @@ def test_an_added_argument_may_stay(added: str) -> None:
 def test_a_clause_that_comes_with_its_own_marks_is_no_turn() -> None:
     after = TEXT[:-1] + ", and that some parents very much welcome the daily homework."
     assert not list(polarity(_case(TEXT, after)))
-
-
-def test_another_judge_of_contradictions_may_take_its_place() -> None:
-    def always(premise: str, claim: str, /) -> PolarityTurn:
-        return PolarityTurn("negation", "", claim, None, (0, len(claim)))
-
-    added = _case(TEXT, f"{TEXT} Some parents welcome homework.")
-    assert not list(polarity(added))
-    assert list(polarity(added, contradicts=always))
 
 
 def test_other_languages_are_left_alone() -> None:
