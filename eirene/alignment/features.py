@@ -17,8 +17,7 @@ from numpy.typing import NDArray
 
 from eirene.text.cancellation import check_cancelled
 from eirene.text.frames import StatementFrame, frames_of
-from eirene.text.polarity.mark_words import DENIES
-from eirene.text.polarity.marks import read_marks
+from eirene.text.polarity.marks import DENIES, read_marks
 from eirene.text.sentences import split_sentences
 from eirene.text.words import listed_sentences, stems
 

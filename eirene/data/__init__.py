@@ -4,8 +4,6 @@ What belongs here: formats, which column is which field, readers of published se
 strict reading of JSON itself is in `eirene.data.json_rows`, the checks of a row in `eirene.core.records`.
 """
 
-from __future__ import annotations
-
 from eirene.data.columns import ColumnMap
 from eirene.data.dataset import Dataset, Selection, Shape
 from eirene.data.open import check_outside, open_dataset, open_source, opened, read_items

@@ -3,8 +3,6 @@
 Corpus to passages, passages to vectors, a query to the few passages that bear on it.
 """
 
-from __future__ import annotations
-
 from eirene.retrieval.index import open_index
 from eirene.retrieval.passages import Passage, read_corpus
 from eirene.retrieval.retriever import Finds, Hit, Retriever, with_context

@@ -1,7 +1,5 @@
 """Labelled data sets: answers with known errors in one form, and a reader for each set."""
 
-from __future__ import annotations
-
 from eirene.eval.datasets.base import Labelled, LabelledSet, Mark
 from eirene.eval.datasets.labelled import FORMS, read_labelled
 

@@ -16,8 +16,7 @@ from eirene.text.edits import SentenceEdit
 from eirene.text.language import other_language
 from eirene.text.matching import Span
 from eirene.text.polarity import PolarityTurn, contradicts, likeness, sign_turns, turns
-from eirene.text.polarity.mark_words import DENIES
-from eirene.text.polarity.marks import read_marks
+from eirene.text.polarity.marks import DENIES, read_marks
 from eirene.text.remembered import memoised
 from eirene.text.sentences import split_sentences
 from eirene.text.words import stems

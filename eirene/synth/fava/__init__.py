@@ -1,7 +1,5 @@
 """FAVA's synthetic data (section 5.1): passages with errors of known kind and place, by a model."""
 
-from __future__ import annotations
-
 from eirene.synth.fava.pipeline import PassageOutcome, asynthesise
 from eirene.synth.fava.recipe import (
     FavaRecipe,

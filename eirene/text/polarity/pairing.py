@@ -12,8 +12,7 @@ from typing import NamedTuple
 
 from eirene.text.matching import BoundedMatcher, Span
 from eirene.text.polarity.antonyms import poles_of, turned_stems
-from eirene.text.polarity.mark_words import COMPARES, DENIES
-from eirene.text.polarity.marks import MarkedSentence, PolarityMark, SentenceWord
+from eirene.text.polarity.marks import COMPARES, DENIES, MarkedSentence, PolarityMark, SentenceWord
 
 _MOST = 60
 """Words of either sentence without a partner that are compared by meaning: the rest is other words anyway."""
