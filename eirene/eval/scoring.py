@@ -150,7 +150,7 @@ async def in_order(
     try:
         while True:
             for item in islice(waiting, workers - len(under_way)):
-                under_way.append((item, asyncio.ensure_future(_run(do, item))))
+                under_way.append((item, asyncio.ensure_future(do(item))))
             if not under_way:
                 return
             item, task = under_way[0]
@@ -162,10 +162,6 @@ async def in_order(
         for _, task in under_way:
             task.cancel()
         await asyncio.gather(*(task for _, task in under_way), return_exceptions=True)
-
-
-async def _run(do: Callable[[_T], Awaitable[_R]], item: _T) -> _R:
-    return await do(item)
 
 
 def _failed(error: EireneError, usage: Usage) -> DetectorOutcome:

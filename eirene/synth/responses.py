@@ -150,8 +150,6 @@ def _given_as(base: Base, wording: Wording, seed: int, tally: Tally) -> Base | N
 
 
 class _Maker:
-    """Makes answers from one response."""
-
     def __init__(self, base: Base, rng: np.random.Generator) -> None:
         self._base = base
         self._rng = rng

@@ -247,8 +247,6 @@ _NOTHING_GIVEN = "the row gives no passages and no arguments"
 
 
 class _ClaimsTally:
-    """Counts what was found of each record."""
-
     def __init__(self) -> None:
         self.verified = 0
         self._counts = Counter[tuple[str, str, str]]()  # (side, part, verdict)

@@ -20,8 +20,6 @@ if TYPE_CHECKING:
 
 
 class _EncoderDetector:
-    """A detector on the alignment of given arguments with the answer."""
-
     needs = GIVEN
 
     def __init__(self, encoder: Encodes) -> None:

@@ -278,8 +278,6 @@ async def _made(
 
 @dataclass(frozen=True, slots=True)
 class _PassageWork:
-    """One passage on its way."""
-
     plan: PassagePlan
     recipe: FavaRecipe
     writes: ChatModel
