@@ -24,11 +24,11 @@ from eirene.cli.app import app
 from tests.source_tree import LONG, MODULES, ROOT, SMALL, House, circle_in, faults_of, import_graph, read_house
 
 LIMITS = {
-    "lines": 66_790,
-    "modules": 386,
+    "lines": 66_599,
+    "modules": 383,
     "flags of all commands": 501,
     "lines of benchmarks": 7_612,
-    "test cases": 3_362,
+    "test cases": 3_361,
     "processes that tests start": 123,
 }
 """What `make check` allows. They only ever fall: what is added names what leaves, and a clean-up lowers them."""

@@ -24,8 +24,8 @@ from eirene.core.critique import Sample, Tag
 from eirene.core.records import Item
 from eirene.core.usage import Meter
 from eirene.feedback_model.base import FeedbackRequest
-from eirene.testing.parts import ScriptedRefiner
 from eirene.text.sentences import split_sentences
+from tests.scripted_parts import ScriptedRefiner
 
 Row = Mapping[str, Any]
 OUTCOMES = ("whole", "part", "refused")

@@ -24,9 +24,9 @@ from eirene.agent.run import refine
 from eirene.core.critique import TaggedSentence
 from eirene.core.records import WITHOUT_FAULT, Item, Record
 from eirene.core.verification import FAULTY
-from eirene.testing.parts import ScriptedRefiner
 from eirene.text.sentences import split_sentences
 from eirene.verification.verify import verify
+from tests.scripted_parts import ScriptedRefiner
 
 Judged = dict[str, bool]
 """What holds of a row, by the measure's name."""

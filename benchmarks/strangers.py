@@ -1,6 +1,6 @@
 """What the default loop does to other people's answers with passages: sound ones changed, marked sentences mended.
 
-    python benchmarks/strangers.py SHARED_DATA [--sets ragtruth qa_feedback begin] [--limit N] [--show]
+    python benchmarks/strangers.py SHARED_DATA [--sets ragtruth qa_feedback begin] [--show]
 
 Of RAGTruth and QA-Feedback the part is read that `recipes.verifier` leaves aside for figures, with people's marks; of
 BEGIN the dialogue turns that people called fully attributable or generic, which are sound as a whole. A sentence is
@@ -57,13 +57,12 @@ def main() -> None:
     """Runs the sets and prints a line a measure."""
     parser = arguments(__doc__)
     parser.add_argument("--sets", nargs="+", default=[*ANSWERS, "begin"], choices=[*ANSWERS, "begin"])
-    parser.add_argument("--limit", type=int)
     parser.add_argument("--show", action="store_true", help="print each answer that was changed")
     args = parser.parse_args()
     loop, report = Loop(resolve_backend("embedded")), {}
     for name in args.sets:
         total: Counter[str] = Counter()
-        for answer in answers(args.data, name)[: args.limit]:
+        for answer in answers(args.data, name):
             record = loop.run(answer[0])
             total += counts_of(answer, record)
             if args.show and record.answer != record.original:

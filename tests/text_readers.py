@@ -37,7 +37,8 @@ from eirene.retrieval.passages import cut
 from eirene.retrieval.search import names_of
 from eirene.synth.material import unusable
 from eirene.text.clauses import units_of
-from eirene.text.edits import sentence_edits, undone
+from eirene.text.edits.sentences import sentence_edits
+from eirene.text.edits.undo import undone
 from eirene.text.english import Decapitalizer, as_sentence, is_english, is_statement, side_of
 from eirene.text.fields import fields_of
 from eirene.text.language import language_of

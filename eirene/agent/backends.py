@@ -84,9 +84,11 @@ def resolve_backend(backend: Backend, options: BackendOptions | None = None) -> 
     `Parts` with models of your own are returned as they are. Raises `InputError` for a name that stands for nothing,
     `MissingExtraError` for a provider whose package is not installed.
     """
+    from eirene.models.structured import check_structured
+
     options = BackendOptions() if options is None else options
     prompts = prompt_set(options.prompts)  # what is named is looked at, whoever has use for it
-    options = replace(options, prompts=prompts)
+    options = replace(options, prompts=prompts, structured=check_structured(options.structured))
     if isinstance(backend, Parts):
         return backend
     if options.base_url is not None and isinstance(backend, str) and backend.partition(":")[0] in ("embedded", "hf"):
@@ -96,7 +98,8 @@ def resolve_backend(backend: Backend, options: BackendOptions | None = None) -> 
     from eirene.models.local.model import LocalModel
 
     if isinstance(backend, LocalModel) or (isinstance(backend, str) and backend.startswith("hf:")):
-        return _local(backend, _DrawnWith.of(options))
+        names = ("temperature", "top_p", "reasons_only", "structured", "prompts")  # all that it heeds
+        return _local(backend, BackendOptions(**{name: getattr(options, name) for name in names}))
     if isinstance(backend, str):
         from eirene.models.resolve import is_chat_name
 
@@ -147,7 +150,7 @@ def _chat(model: str | BaseChatModel, options: BackendOptions, own: PromptSet) -
     return _model_parts(
         chat.name,
         (draw(of_sides=of_sides), refiner, draw(asking=HALLUCINATION)),
-        how=("" if digest is None else f"{digest},critic={load_critic().digest},") + _how(_DrawnWith.of(options)),
+        how=("" if digest is None else f"{digest},critic={load_critic().digest},") + _how(options),
         own=own,
         asked=[],
         pairwise=ChatPairwise(chat, prompts=own),
@@ -157,7 +160,7 @@ def _chat(model: str | BaseChatModel, options: BackendOptions, own: PromptSet) -
 
 
 @functools.lru_cache(maxsize=1)  # items refined in turn share one loaded model; a second would not fit beside it
-def _local(named: str | LocalModel, options: _DrawnWith) -> Parts:
+def _local(named: str | LocalModel, options: BackendOptions) -> Parts:
     from eirene.eval.pairwise import ChatPairwise
     from eirene.feedback_model.model import HALLUCINATION, LocalFeedback
     from eirene.feedback_model.request import INSTRUCT_PROMPT
@@ -170,7 +173,7 @@ def _local(named: str | LocalModel, options: _DrawnWith) -> Parts:
 
     sampling = LocalSampling(temperature=options.temperature, top_p=options.top_p)
     how = _how(options, f",layout={model.layout}")
-    own = options.prompts
+    own = prompt_set(options.prompts)
     refiner = local_refiner(model, reasons_only=options.reasons_only, structured=options.structured, prompts=own)
     draw = functools.partial(LocalFeedback, model, sampling=sampling, structured=options.structured, prompts=own)
     return _model_parts(
@@ -224,25 +227,7 @@ def _model_parts(
     )
 
 
-@dataclass(frozen=True, slots=True)
-class _DrawnWith:
-    """What of the options critiques and votes are drawn with: all that a local model heeds, and in every signature."""
-
-    temperature: float
-    top_p: float
-    reasons_only: bool
-    structured: Structured
-    prompts: PromptSet
-
-    @classmethod
-    def of(cls, options: BackendOptions) -> _DrawnWith:
-        from eirene.models.structured import check_structured
-
-        structured = check_structured(options.structured)
-        return cls(options.temperature, options.top_p, options.reasons_only, structured, prompt_set(options.prompts))
-
-
-def _how(options: _DrawnWith, more: str = "") -> str:
+def _how(options: BackendOptions, more: str = "") -> str:
     said = f"t={options.temperature:g},p={options.top_p:g}{more},structured={options.structured}"
     return said + (",reasons-only" if options.reasons_only else "")
 

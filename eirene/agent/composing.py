@@ -12,9 +12,9 @@ from eirene.gate.compared_edits import Comparer
 from eirene.refiners.base import DrawnText, RefineTask
 from eirene.refiners.patch import drafted, patched
 from eirene.text.cancellation import check_cancelled
-from eirene.text.edits import SentenceEdit
 from eirene.text.edits.pieces import piece_spans
 from eirene.text.edits.sentences import SentencePair, edits_of_pairs, sentence_edits
+from eirene.text.edits.words import SentenceEdit
 from eirene.text.sentences import split_sentences
 
 _MOST_LOST = 1 / 3

@@ -15,7 +15,7 @@ from typing import Any
 from eirene.core.critique import Critique, Finding
 from eirene.core.records import BeforeAfter, EditDecision, Item, Record, Round
 from eirene.core.scores import Scores
-from eirene.text.edits import sentence_edits
+from eirene.text.edits.sentences import sentence_edits
 from eirene.text.matching import Span, between
 from eirene.text.thinking import thinking_spans
 

@@ -188,7 +188,6 @@ class Alignment:
     features: Features
     missing: Array
     unsupported: Array
-    unsupported_sentences: Array
     p_says: Array
     p_missing: Array
     p_unsupported: Array
@@ -271,7 +270,6 @@ def conclude(
         features=found,
         missing=1.0 - np.minimum(found.mutual.max(axis=1, initial=0.0).astype(np.float64), 1.0),
         unsupported=unsupported,
-        unsupported_sentences=np.array([unsupported[list(group)].max() for group in atoms]),
         p_says=p_says,
         p_missing=constants.missing(found.missing()),
         p_unsupported=p_unsupported,

@@ -25,8 +25,8 @@ if TYPE_CHECKING:
     from eirene.cli.batch.flags import Stop
     from eirene.cli.model_flags import CallFlags
     from eirene.models.chat import ChatModel
-    from eirene.synth.fava import FavaRecipe, FavaTotals, PassageOutcome, PassagePlan
-    from eirene.synth.fava.recipe import Neighbours
+    from eirene.synth.fava.pipeline import PassageOutcome
+    from eirene.synth.fava.recipe import FavaRecipe, FavaTotals, Neighbours, PassagePlan
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,8 +47,8 @@ def by_model(order: Order, recipe: FavaRecipe, made: FavaTotals, *, backend: str
     """Makes the rows that are missing; raises `typer.Exit` with 130 where the user stopped it."""
     from eirene.data.output import STDOUT
     from eirene.models.resolve import ChatOptions, resolve_chat
-    from eirene.synth.fava import neighbours_by
     from eirene.synth.fava.pipeline import signature_of
+    from eirene.synth.fava.recipe import neighbours_by
 
     money = order.limits.max_cost_usd
     if order.out == STDOUT:
@@ -107,7 +107,7 @@ async def _run(
     from eirene.agent.batch.control import Budget
     from eirene.agent.batch.rows import run_rows
     from eirene.cli.batch.flags import stoppable
-    from eirene.synth.fava import asynthesise
+    from eirene.synth.fava.pipeline import asynthesise
 
     under_way: dict[str, PassagePlan] = {}
     with stoppable(grace_s=order.grace_s, under_way=lambda: len(under_way)) as stop, watch(0) as progress:
@@ -186,7 +186,7 @@ class _Journals:
 
     def missing(self, order: Order, recipe: FavaRecipe) -> Iterator[PassagePlan]:
         """The plans that are not done."""
-        from eirene.synth.fava import passages_of, plans
+        from eirene.synth.fava.recipe import passages_of, plans
 
         # Twins among the passages are found anew by each run: of earlier lines nothing is known of them.
         self._rest = plans(passages_of(order.corpus, order.limit), recipe, self.made)

@@ -145,7 +145,8 @@ def _flags(kind: Any, defaults: dict[str, Any]) -> Iterator[inspect.Parameter]:
     for parent in kind.__mro__[:-1]:  # a field with another default alone keeps what is told of its parent's
         hints |= {n: h for n, h in get_type_hints(parent, include_extras=True).items() if not _is_told(hints.get(n))}
     for field in fields(kind):
-        if not _is_told(hints[field.name]) or _has_no_flag(hints[field.name]):  # not for the command line
+        has_none = any(isinstance(entry, Setting) and entry.flag == "" for entry in get_args(hints[field.name]))
+        if has_none or not _is_told(hints[field.name]):  # not for the command line
             continue
         default = defaults.get(field.name, inspect.Parameter.empty if field.default is MISSING else field.default)
         hint = _as_option(field.name, hints[field.name])
@@ -154,10 +155,6 @@ def _flags(kind: Any, defaults: dict[str, Any]) -> Iterator[inspect.Parameter]:
 
 def _is_told(hint: Any) -> bool:
     return get_origin(hint) is Annotated
-
-
-def _has_no_flag(hint: Any) -> bool:
-    return any(isinstance(entry, Setting) and entry.flag == "" for entry in get_args(hint))
 
 
 def _as_option(name: str, hint: Any) -> Any:

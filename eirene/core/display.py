@@ -91,7 +91,7 @@ def sentence_diff(old: str, new: str) -> str:
 
     By the same edits as the gate judges and the pages show; "" where nothing differs.
     """
-    from eirene.text.edits import sentence_edits
+    from eirene.text.edits.sentences import sentence_edits
 
     lines = []
     for edit in sentence_edits(old, new) if old != new else ():

@@ -283,7 +283,9 @@ def _unusable(sample: Sample, says: Says | None) -> Iterator[tuple[int, str]]:
     reasons = {n: reason for n, reason in enumerate(sample.reasons, start=1) if reason}
     words = {n: frozenset(stems(reason)) for n, reason in reasons.items()}
     for n, reason in reasons.items():
-        twin = next((m for m, own in words.items() if m != n and _are_alike(own, words[n])), None)
+        said = words[n]
+        alike = (m for m, own in words.items() if m != n and own and len(own & said) >= ALIKE * len(own | said))
+        twin = next(alike, None)
         if twin is not None:
             yield n, f"its reason is that of sentence {twin}"
         elif breaks_off(reason):
@@ -292,10 +294,6 @@ def _unusable(sample: Sample, says: Says | None) -> Iterator[tuple[int, str]]:
             yield n, "its reason says that nothing is wrong"
         elif says is not None and asks_for_what_is_said(reason, says):
             yield n, "the answer says what its reason asks for"
-
-
-def _are_alike(one: frozenset[str], other: frozenset[str]) -> bool:
-    return bool(one) and len(one & other) >= ALIKE * len(one | other)
 
 
 def breaks_off(reason: str) -> bool:

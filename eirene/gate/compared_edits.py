@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 from eirene.core.records import RewriteComparison
 from eirene.gate.calibration import GateCalibration
 from eirene.text.cancellation import check_cancelled
-from eirene.text.edits import SentenceEdit
+from eirene.text.edits.words import SentenceEdit
 from eirene.text.matching import Span
 from eirene.text.quoting import quoted
 from eirene.verification.opposites import opposes

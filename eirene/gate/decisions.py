@@ -17,7 +17,7 @@ from eirene.gate.checks.base import EditCase, Objection
 from eirene.gate.checks.places import quoted
 from eirene.gate.checks.registry import NamedCheck
 from eirene.text.clauses import units_of
-from eirene.text.edits import SentenceEdit
+from eirene.text.edits.words import SentenceEdit
 from eirene.text.matching import Span
 from eirene.text.new_characters import CharacterEdit
 from eirene.text.sentences import split_sentences

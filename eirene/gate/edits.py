@@ -21,7 +21,9 @@ from eirene.gate.checks.sides import texts_compared
 from eirene.gate.compared_edits import COMPARISON, ComparedEdits, Comparer, EditReasons
 from eirene.gate.decisions import JudgedEdits, Reasons, Undo, mended_faults, without_errors
 from eirene.text.cancellation import check_cancelled
-from eirene.text.edits import Rebuilt, SentenceEdit, sentence_edits, undone
+from eirene.text.edits.sentences import sentence_edits
+from eirene.text.edits.undo import Rebuilt, undone
+from eirene.text.edits.words import SentenceEdit
 from eirene.text.language import likely_code, unsupported_language
 from eirene.text.new_characters import CharacterEdit, without_new_characters
 

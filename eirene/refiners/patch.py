@@ -22,8 +22,8 @@ from eirene.refiners.base import DrawnText, RefineTask
 from eirene.refiners.embedded.layout import AnswerText
 from eirene.refiners.embedded.plan import Addition, Changes
 from eirene.refiners.embedded.rewrite import rewrite
-from eirene.text.edits import Edit
 from eirene.text.edits.pieces import LIST_MARKER
+from eirene.text.edits.words import Edit
 from eirene.text.english import Decapitalizer
 from eirene.text.quoting import quoted
 from eirene.text.sentences import Sentence, split_sentences, without_list_markers

@@ -56,7 +56,8 @@ def corpus_files(place: str) -> list[Path]:
             return [root]
         if not root.is_dir():
             raise InputError("no such file or folder", field="corpus", where=place)
-        found = sorted(p for p in root.rglob("*") if p.is_file() and not _is_hidden(p, root) and _is_known(p))
+        shown = (p for p in root.rglob("*") if not any(part.startswith(".") for part in p.relative_to(root).parts))
+        found = sorted(p for p in shown if p.is_file() and _is_known(p))
     except (OSError, ValueError) as error:
         raise cannot_read(place, error) from None
     if not found:
@@ -149,7 +150,3 @@ def _is_known(file: Path) -> bool:
 def _unpacked(file: Path) -> str:
     """The file's name in lower case, as it is when it is unpacked."""
     return file.name.lower().removesuffix(".gz")
-
-
-def _is_hidden(file: Path, root: Path) -> bool:
-    return any(part.startswith(".") for part in file.relative_to(root).parts)

@@ -163,13 +163,10 @@ def _dressed_instead(text: str, start: int, end: int, known: _SeenCharacters) ->
         return piece
     if end - start == 1 and "\U0001f170" <= piece <= "\U0001f18a":  # the blood groups are emoji
         return piece
-    if end - start == 1 and _is_phonetic(piece) and not known.small_capitals:
+    is_phonetic = "\u0250" <= piece <= "\u02af" or "\u1d00" <= piece <= "\u1d2b" or piece in "\ua730\ua731"
+    if end - start == 1 and is_phonetic and not known.small_capitals:
         return piece
     return "".join(c if c in known.characters else _plain_letter(c) for c in piece)
-
-
-def _is_phonetic(c: str) -> bool:
-    return "\u0250" <= c <= "\u02af" or "\u1d00" <= c <= "\u1d2b" or c in "\ua730\ua731"
 
 
 @lru_cache(maxsize=2048)

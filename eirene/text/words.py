@@ -120,7 +120,9 @@ def _split_unicode(chunk: str, offset: int) -> Iterator[tuple[int, int]]:
     at = 0
     while at < len(chunk):
         alone = _ALONE.match(chunk, at)
-        if alone or not _is_inside_word(chunk[at]):
+        # Letters, digits and combining marks; not punctuation, symbols, controls and what is unassigned.
+        is_inside = chunk[at] in _JOINERS or unicodedata.category(chunk[at])[0] in "LMN"
+        if alone or not is_inside:
             if start is not None:
                 yield offset + start, offset + at
                 start = None
@@ -133,11 +135,6 @@ def _split_unicode(chunk: str, offset: int) -> Iterator[tuple[int, int]]:
         at += 1
     if start is not None:
         yield offset + start, offset + len(chunk)
-
-
-def _is_inside_word(character: str) -> bool:
-    """Letters, digits and combining marks; not punctuation, symbols, controls and what is unassigned."""
-    return character in _JOINERS or unicodedata.category(character)[0] in "LMN"
 
 
 @lru_cache(maxsize=32768)

@@ -13,9 +13,9 @@ from itertools import groupby
 from typing import Literal
 
 from eirene.core.records import EditDecision, Round
-from eirene.text.edits import SentenceEdit, WordEdit, sentence_edits
 from eirene.text.edits.pieces import laid_out
-from eirene.text.edits.words import shared_runs
+from eirene.text.edits.sentences import sentence_edits
+from eirene.text.edits.words import SentenceEdit, WordEdit, shared_runs
 from eirene.text.matching import Span
 from eirene.text.quoting import quoted
 

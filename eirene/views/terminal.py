@@ -59,6 +59,7 @@ _SIGN: dict[DiffLineKind, str] = {
     "same": " ", "changed": "~", "gone": "-", "moved away": "-", "new": "+", "moved here": "+"
 }  # fmt: skip
 _PIECE_STYLE = {"same": "", "gone": "red strike", "new": "green"}
+_WORD_STYLE = {"f-complete": "", "f-missing": "bold blue", "f-contradicted": "bold red"}
 _LONGEST_LINE = 800  # characters of a sentence in a comparison: a rewrite may be one sentence without an end
 _TURNS, _TURN = 4, 160  # of a conversation: turns, and characters of each
 _WHOLE = "--html and --json hold the whole."
@@ -162,7 +163,8 @@ def _rows(
 
     def row(number: str, words: Sequence[str], has_votes: bool, text: Text) -> list[RenderableType]:
         count = [voted if has_votes else Text("")] if counts else []
-        return [number, Text(",\n").join(Text(word, style=_word_style(word)) for word in words), *count, text]
+        said = [Text(word, style=_WORD_STYLE.get(style_of(word), "bold yellow")) for word in words]
+        return [number, Text(",\n").join(said), *count, text]
 
     def gap_row(gap: Gap) -> list[RenderableType]:
         return row("", [gap.label], gap is voted_gap, Text(visible(gap.text), style="yellow"))
@@ -180,10 +182,6 @@ def _with_reasons(sentence: TaggedSentence, verdict: SentenceFaults) -> Text:
         for reason in fault.reasons:
             text.append(f"\n{label}: ", style="bold").append(visible(reason), style="yellow")
     return text
-
-
-def _word_style(word: str) -> str:
-    return {"f-complete": "", "f-missing": "bold blue", "f-contradicted": "bold red"}.get(style_of(word), "bold yellow")
 
 
 def _marked(sentence: TaggedSentence) -> Text:

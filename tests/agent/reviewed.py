@@ -16,8 +16,8 @@ from eirene.agent.state import Parts
 from eirene.core.critique import Sample
 from eirene.core.errors import BackendError
 from eirene.core.records import Item, Record
-from eirene.testing.parts import scripted_parts
 from tests.agent.loop import BAD, FAULTY, GOOD, ITEM, ORIGINAL, WORSE
+from tests.scripted_parts import scripted_parts
 
 Json = dict[str, Any]
 GO_ON: Json = {"action": "go on"}

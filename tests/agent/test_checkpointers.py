@@ -24,9 +24,9 @@ import eirene
 from eirene.agent.state import Parts
 from eirene.core.scores import Scores
 from eirene.eval.base import Case
-from eirene.testing.parts import scripted_parts
 from tests.agent.loop import BAD, FAULTY, GOOD, ITEM, ORIGINAL
 from tests.agent.postgres import postgres_binaries, postgres_server
+from tests.scripted_parts import scripted_parts
 
 Config = dict[str, Any]
 THREAD: Config = {"configurable": {"thread_id": "trams"}}

@@ -15,10 +15,10 @@ from langgraph.checkpoint.sqlite import SqliteSaver
 
 import eirene
 from eirene.core.records import Record
-from eirene.testing.parts import ScriptedRefiner, scripted_parts
 from eirene.text.cancellation import WorkCancelledError, check_cancelled
 from tests.agent.loop import BAD, FAULTY, ITEM, ORIGINAL
 from tests.rows import each
+from tests.scripted_parts import ScriptedRefiner, scripted_parts
 
 
 class Stuck(ScriptedRefiner):
@@ -123,7 +123,7 @@ def test_what_was_left_behind_ends_at_its_next_look() -> None:
 def test_the_process_ends_though_a_thread_was_left_behind() -> None:
     script = (
         "import threading, eirene, asyncio\n"
-        "from eirene.testing.parts import scripted_parts\n"
+        "from tests.scripted_parts import scripted_parts\n"
         "class Stuck:\n"
         "    name = 'stuck'\n"
         "    async def refine(self, *_, **__): await asyncio.to_thread(threading.Event().wait)\n"

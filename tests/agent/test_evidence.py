@@ -14,8 +14,8 @@ from eirene.core.errors import TooLongError
 from eirene.core.grounding import whole_evidence
 from eirene.core.records import Item, Record
 from eirene.models.verifier.runtime import shipped_verifier
-from eirene.testing.parts import ScriptedFeedback, ScriptedRefiner, scripted_parts
 from tests.rows import each
+from tests.scripted_parts import ScriptedFeedback, ScriptedRefiner, scripted_parts
 
 TOO_LONG = TooLongError("the context is used up")
 ITEM = Item(

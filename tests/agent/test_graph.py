@@ -16,8 +16,8 @@ from eirene.agent.record import make_record
 from eirene.agent.settings import Settings
 from eirene.agent.state import Event, Parts
 from eirene.agent.state import Event as EventType
-from eirene.testing.parts import scripted_parts
 from tests.agent.loop import BAD, FAULTY, GOOD, ITEM, ORIGINAL
+from tests.scripted_parts import scripted_parts
 
 NODES = ["check", "gate", "refine", "rescore", "sample_feedback", "select_critique"]
 

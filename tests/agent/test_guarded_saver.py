@@ -13,9 +13,9 @@ from langgraph.checkpoint.memory import InMemorySaver
 
 import eirene
 from eirene.agent.loop import GuardedSaver
-from eirene.testing.parts import ScriptedRefiner, scripted_parts
 from eirene.text.cancellation import WorkCancelledError, cancel_scope
 from tests.agent.loop import BAD, FAULTY, ITEM, ORIGINAL
+from tests.scripted_parts import ScriptedRefiner, scripted_parts
 
 CONFIG: Any = {"configurable": {"thread_id": "a", "checkpoint_ns": ""}}
 

@@ -17,8 +17,8 @@ from eirene.core.errors import InputError
 from eirene.core.findings.tags import parse_tagged
 from eirene.core.records import Record
 from eirene.models.scripted import ScriptedChatModel
-from eirene.testing.parts import scripted_parts
 from eirene.views.facts import consistency
+from tests.scripted_parts import scripted_parts
 
 EXAMPLE: dict[str, Any] = json.loads(Path("examples/fava.json").read_text("utf-8"))
 ANSWER = "The bridge opened in 1899. It is ugly. Trains cross it."

@@ -17,8 +17,8 @@ from eirene.core.errors import InputError
 from eirene.core.records import Record
 from eirene.core.scores import Scores, Unscored
 from eirene.models.scripted import ScriptedChatModel
-from eirene.testing.parts import ScriptedDetector, scripted_parts
 from tests.agent.loop import FAULTY, ITEM, OPEN_ITEM, ORIGINAL, scores
+from tests.scripted_parts import ScriptedDetector, scripted_parts
 
 SAME = scores(0.1, 0.2)
 

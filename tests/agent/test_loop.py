@@ -12,8 +12,8 @@ import eirene
 from eirene.core.critique import Sample
 from eirene.core.errors import BackendError, InputError
 from eirene.core.records import Record
-from eirene.testing.parts import ScriptedDetector, ScriptedRefiner, scripted_parts
 from tests.agent.loop import BAD, FAULTY, GOOD, ITEM, NOISE, OPEN_ITEM, ORIGINAL, SPOTLESS, WORSE, scores
+from tests.scripted_parts import ScriptedDetector, ScriptedRefiner, scripted_parts
 
 
 def run(item: dict[str, Any] = ITEM, *, parts: Any = None, **options: Any) -> Record:

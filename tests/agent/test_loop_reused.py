@@ -12,8 +12,8 @@ import eirene
 from eirene.agent.loop import Loop
 from eirene.agent.record import row_hash, run_signature
 from eirene.core.errors import InputError
-from eirene.testing.parts import scripted_parts
 from tests.agent.loop import BAD, FAULTY, GOOD, ITEM, ORIGINAL
+from tests.scripted_parts import scripted_parts
 
 SETTINGS = eirene.Settings(seed=3)
 

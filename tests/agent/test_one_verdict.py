@@ -11,10 +11,10 @@ import eirene
 from eirene.agent.backends import resolve_backend
 from eirene.agent.check.rows import RowMeasure
 from eirene.core.records import Item
-from eirene.testing.parts import ScriptedRefiner
 from eirene.verification.judging import FAULTED
 from eirene.verification.verify import verify_item
 from eirene.views.faults import WORDS, verdict_of
+from tests.scripted_parts import ScriptedRefiner
 
 SOUND = Path(__file__).parents[2] / "benchmarks" / "sound" / "dev"
 EVERY = 3

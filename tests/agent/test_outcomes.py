@@ -9,9 +9,9 @@ from eirene.agent.run import refine
 from eirene.core.grounding import NOTHING_GIVEN
 from eirene.core.records import Record
 from eirene.models.scripted import ScriptedChatModel
-from eirene.testing.parts import scripted_parts
 from tests.agent.loop import BAD, FAULTY, GOOD, ITEM, ORIGINAL, SPOTLESS, WORSE
 from tests.rows import each
+from tests.scripted_parts import scripted_parts
 
 PASSAGES = {**ITEM, "perspectives": None, "context": ["Trams are quiet. Buses are cheap. Trams pollute less."]}
 OPEN = {**ITEM, "perspectives": None}

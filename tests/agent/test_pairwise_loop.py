@@ -17,10 +17,10 @@ from eirene.core.scores import Scores
 from eirene.eval.pairwise import ChatPairwise
 from eirene.models.scripted import ScriptedChatModel
 from eirene.testing.loopback import LoopbackServer
-from eirene.testing.parts import scripted_parts
 from eirene.testing.script import ScriptedRequest, TextReply
 from tests.agent.loop import BAD, FAULTY, GOOD, ITEM, OPEN_ITEM, ORIGINAL, WORSE
 from tests.scripted_judges import ScriptedPairJudge, longer
+from tests.scripted_parts import scripted_parts
 
 REWRITE = "Trams are quiet. Buses are cheap. Trams pollute less than buses do."
 NOTE = {"feedback": [{"sentence": 2, "reason": "Say which pollutes less."}]}

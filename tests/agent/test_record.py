@@ -6,7 +6,7 @@ from eirene.agent.record import RowHash
 from eirene.agent.settings import Settings
 from eirene.core.records import Item
 from eirene.core.signature import digest
-from eirene.testing.parts import scripted_parts
+from tests.scripted_parts import scripted_parts
 
 
 def test_it_is_the_digest_of_the_row_and_all_that_its_record_hangs_on() -> None:

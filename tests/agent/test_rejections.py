@@ -7,7 +7,7 @@ from eirene.agent.run import refine
 from eirene.core.critique import Sample
 from eirene.core.grounding import ArgumentGroup, Grounding
 from eirene.core.scores import ArgumentScore, Scores, SentenceScore, Unscored
-from eirene.testing.parts import ScriptedRefiner, scripted_parts
+from tests.scripted_parts import ScriptedRefiner, scripted_parts
 
 SIDES = Grounding(
     "perspectives",

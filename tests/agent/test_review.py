@@ -21,10 +21,10 @@ from eirene.core.critique import Sample
 from eirene.core.errors import InputError
 from eirene.core.records import Item, Record
 from eirene.models.scripted import ScriptedChatModel
-from eirene.testing.parts import ScriptedRefiner
 from tests.agent.loop import FAULTY, ITEM, NOISE, ORIGINAL, SPOTLESS
 from tests.agent.reviewed import GO_ON, answered, opened, parts, reasons
 from tests.rows import each
+from tests.scripted_parts import ScriptedRefiner
 
 
 def test_the_question_is_plain_json_with_everything_that_a_person_needs() -> None:

@@ -16,9 +16,9 @@ from eirene.agent.settings import Settings
 from eirene.agent.state import Parts
 from eirene.core.errors import UnreachableError
 from eirene.core.records import Item, Record
-from eirene.testing.parts import scripted_parts
 from tests.agent.loop import FAULTY, ITEM
 from tests.agent.reviewed import GO_ON, SAVERS, on, opened, parts, reasons
+from tests.scripted_parts import scripted_parts
 
 
 @SAVERS
@@ -138,8 +138,7 @@ _ONE_PROCESS = """
     from tests.agent.loop import BAD, FAULTY, GOOD, ITEM, ORIGINAL
     from langgraph.checkpoint.sqlite.aio import AsyncSqliteSaver
     from eirene.agent.session import ReviewedRun
-    from eirene.testing.parts import scripted_parts
-    from eirene.agent.settings import Settings
+        from eirene.agent.settings import Settings
     from eirene.core.records import Item
 
     async def main(path, step):

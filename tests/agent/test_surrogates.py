@@ -10,8 +10,8 @@ from eirene.agent.state import Parts
 from eirene.core.critique import Sample
 from eirene.core.errors import BackendError, UnusableReplyError
 from eirene.core.scores import Scores, Unscored
-from eirene.testing.parts import scripted_parts
 from tests.agent.loop import BAD, GOOD, ITEM, ORIGINAL
+from tests.scripted_parts import scripted_parts
 
 REASON = Sample(tags=("Incomplete", "Complete"), reasons=("Pollution \ud800 is missing.", None))
 

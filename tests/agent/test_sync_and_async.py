@@ -12,9 +12,9 @@ from langgraph.graph import START, StateGraph
 
 import eirene
 from eirene.agent.state import Parts
-from eirene.testing.parts import scripted_parts
 from tests.agent.loop import BAD, FAULTY, GOOD, ITEM, ORIGINAL
 from tests.rows import each
+from tests.scripted_parts import scripted_parts
 
 
 def parts() -> Parts:

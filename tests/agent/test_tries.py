@@ -13,10 +13,10 @@ from eirene.core.records import Record
 from eirene.models.scripted import ScriptedChatModel
 from eirene.refiners.model import ChatRefiner
 from eirene.testing.loopback import LoopbackServer
-from eirene.testing.parts import ScriptedDetector, scripted_parts
 from eirene.testing.script import ScriptedRequest
 from tests.agent.loop import BAD, FAULTY, GOOD, ITEM, OPEN_ITEM, ORIGINAL, WORSE
 from tests.rows import each
+from tests.scripted_parts import ScriptedDetector, scripted_parts
 
 PATCHED = "Trams are quiet and clean. Buses are cheap."
 PATCH = "1: Trams are quiet and clean."

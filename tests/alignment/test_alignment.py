@@ -195,7 +195,7 @@ def test_any_text_gives_finite_numbers_in_range(arguments: list[str], answer: st
     assert found.p_says.shape == found.features.cosine.shape == (len(arguments), n_units)
     for table, size in (
         (found.missing, len(arguments)), (found.p_missing, len(arguments)), (found.unsupported, n_units),
-        (found.p_unsupported, n_units), (found.p_claimless, n_units), (found.unsupported_sentences, n_sentences),
+        (found.p_unsupported, n_units), (found.p_claimless, n_units),
         (found.p_unsupported_sentences, n_sentences), (found.p_claimless_sentences, n_sentences),
     ):  # fmt: skip
         assert table.shape == (size,) and np.isfinite(table).all()

@@ -19,7 +19,7 @@ from eirene.cli.review import LeftError, ask, check_terminal
 from eirene.core.critique import FeedbackNote, Review, Sample
 from eirene.core.errors import InputError
 from eirene.core.records import Item
-from eirene.testing.parts import scripted_parts
+from tests.scripted_parts import scripted_parts
 
 FAULTY = Sample(tags=("Incomplete", "Complete"), reasons=("Pollution is missing.", None))
 SPOTLESS = Sample(tags=("Complete", "Complete"), reasons=(None, None))

@@ -16,8 +16,8 @@ from eirene.core.scores import Scores
 from eirene.eval import detectors, registry
 from eirene.eval.base import MODEL_NEEDS, RESOURCE_NEEDS
 from eirene.eval.registry import DETECTORS
-from eirene.testing.parts import ScriptedDetector
 from tests.cli.run import EXAMPLES, GIVEN, Run, assert_error, write
+from tests.scripted_parts import ScriptedDetector
 
 
 def test_every_row_gets_a_line_of_scores(run: Run, tmp_path: Path) -> None:
@@ -68,6 +68,7 @@ OWN = """
 from eirene.core.scores import Scores, Unscored
 from eirene.eval.base import NOTHING
 from eirene.eval.registry import detector
+from tests.scripted_parts import ScriptedDetector
 
 
 class Shouting:

@@ -13,8 +13,8 @@ from eirene.core.scores import Scores, Unscored
 from eirene.core.usage import Meter, Usage
 from eirene.eval.base import NOTHING, Case, Need
 from eirene.eval.scoring import Scorer, in_order, workers_for
-from eirene.testing.parts import ScriptedDetector
 from tests.rows import each
+from tests.scripted_parts import ScriptedDetector
 
 GIVEN = Grounding("perspectives", (ArgumentGroup("pro", ("Trams are quiet.",)),))
 GOOD = Scores(hallucination=0.0, coverage=0.0)

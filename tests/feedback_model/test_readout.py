@@ -24,10 +24,10 @@ from eirene.feedback_model.vote import critique_of_readout
 from eirene.models.limits import RetryPolicy
 from eirene.models.resolve import ChatOptions, resolve_chat
 from eirene.testing.loopback import LoopbackServer
-from eirene.testing.parts import scripted_parts
 from eirene.testing.script import HttpError, ScriptedRequest, TextReply
 from eirene.text.sentences import split_sentences
 from tests.rows import each
+from tests.scripted_parts import scripted_parts
 
 pytestmark = pytest.mark.usefixtures("loopback")
 ANSWER = "Trams are quiet. Buses are loud. Oslo has both."

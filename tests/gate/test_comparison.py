@@ -19,8 +19,8 @@ from eirene.gate.calibration import GateCalibration
 from eirene.gate.comparison import better, parse_fit, shipped_fit
 from eirene.gate.readings import MOST_SENTENCES, PASSAGE_READINGS, PassageReadings
 from eirene.models.verifier.runtime import shipped_verifier
-from eirene.testing.parts import ScriptedRefiner
 from tests.rows import each
+from tests.scripted_parts import ScriptedRefiner
 
 PASSAGES = (
     "Applications for the garden grant are open until 31 March. The fund pays at most 500 euros for each garden.",

@@ -13,8 +13,8 @@ from eirene.gate.checks.base import EditCase
 from eirene.gate.checks.loss import loss
 from eirene.gate.decisions import Mended, without_errors
 from eirene.models.encoder import load_encoder
-from eirene.testing.parts import ScriptedRefiner
-from eirene.text.edits import SentenceEdit
+from eirene.text.edits.words import SentenceEdit
+from tests.scripted_parts import ScriptedRefiner
 
 QUESTION = "Should the city build more tram lines?"
 PERSPECTIVES = {

@@ -13,7 +13,7 @@ from eirene.gate.checks.base import EditCase, Objection
 from eirene.gate.checks.registry import CHECKS, NamedCheck
 from eirene.gate.edits import CheckedRewrite, Rewrite, check_edits
 from eirene.models.encoder import load_encoder
-from eirene.text.edits import SentenceEdit
+from eirene.text.edits.words import SentenceEdit
 
 NOTHING = Grounding("derived", ())
 BEFORE = "Trams are quiet. Rails cost money."

@@ -19,9 +19,9 @@ from eirene.agent.record import RowHash
 from eirene.agent.server.engine import Engine
 from eirene.core.records import Record
 from eirene.data import open_dataset
-from eirene.testing.parts import ScriptedRefiner
 from eirene.views.report import render_page
 from tests.agent.server.serving import served
+from tests.scripted_parts import ScriptedRefiner
 
 ITEM: dict[str, Any] = json.loads(Path("examples/dropped-argument.json").read_text("utf-8"))
 GAIN = " They add that one commuting day less cuts traffic and emissions."

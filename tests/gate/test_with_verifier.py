@@ -8,8 +8,8 @@ import eirene
 from eirene.gate.checks.registry import CHECKS, NamedCheck
 from eirene.models.encoder import load_encoder
 from eirene.models.verifier.runtime import load_verifier
-from eirene.testing.parts import scripted_parts
 from tests.agent.loop import BAD, FAULTY, GOOD
+from tests.scripted_parts import scripted_parts
 
 PASSAGE = "The ferry leaves Norby every day at nine. Dogs are not allowed on board. Tickets are sold on the pier."
 ANSWER = "The ferry leaves Norby every day at nine. Dogs are not allowed on board."

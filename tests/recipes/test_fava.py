@@ -14,7 +14,7 @@ from eirene.core.findings.edits import apply_findings
 from eirene.core.findings.tags import parse_tagged
 from eirene.core.records import Item
 from eirene.retrieval import Passage
-from eirene.synth.fava import FavaRecipe, FavaTotals
+from eirene.synth.fava.recipe import FavaRecipe, FavaTotals
 from recipes.fava import OFFLINE, entities, main, synthesise
 
 PASSAGES = [

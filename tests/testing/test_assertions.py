@@ -10,7 +10,7 @@ import eirene
 from eirene.agent.loop import Loop
 from eirene.core.critique import Sample
 from eirene.testing import assert_refined, assert_supported
-from eirene.testing.parts import scripted_parts
+from tests.scripted_parts import scripted_parts
 
 PASSAGES = ["It keeps 7,000 animals.", "The zoo of Basel was opened in March 1874."]
 SOUND = "The zoo of Basel opened in 1874."

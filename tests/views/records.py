@@ -8,8 +8,8 @@ from eirene.agent.run import refine
 from eirene.core.critique import Finding, Sample, Tag
 from eirene.core.records import WITHOUT_FAULT, Record
 from eirene.core.scores import ArgumentScore, Scores, SentenceScore
-from eirene.testing.parts import scripted_parts
 from eirene.text.sentences import split_sentences
+from tests.scripted_parts import scripted_parts
 
 ANSWER = "Zoos teach children about animals. Cages make the moon shine."
 BETTER = "Zoos teach children about animals. Critics reply that cages make animals suffer."

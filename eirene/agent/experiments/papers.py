@@ -346,7 +346,9 @@ async def _edits(_: Json, block: Json, place: str, run: PaperRun) -> Json:
 
     read = {item.id: item for item in map(_biography, open_source(place).rows())}
     corpus, use, encoder = run.out / "references.jsonl", block["use"], shipped_encoder()
-    lines = (json.dumps({"text": i.gold, "title": _subject(i)}) + "\n" for i in read.values())
+    # Whom a biography is of: what the prompt of WikiBio GPT-3 ends with.
+    titles = {i.id: i.question.rpartition(" about ")[2].strip(" :?") for i in read.values()}
+    lines = (json.dumps({"text": i.gold, "title": titles[i.id]}) + "\n" for i in read.values())
     write_text(str(corpus), "".join(lines), force=True)
     try:
         reranker = CrossEncoder(use["rerank"]) if "rerank" in use else None
@@ -376,11 +378,6 @@ def _biography(row: Any) -> Item:
         raise InputError(f"is no biography with its reference: no {error}", where=row.where) from None
     name = str(row.data.get("wiki_bio_test_idx", row.where))
     return Item(id=name, question=row.data.get("prompt") or "Who is this?", answer=text, gold=gold)
-
-
-def _subject(item: Item) -> str:
-    """Whom a biography is of: what the prompt of WikiBio GPT-3 ends with."""
-    return item.question.rpartition(" about ")[2].strip(" :?")
 
 
 async def _supported(items: Sequence[Item], run: PaperRun) -> list[float | None]:

@@ -16,7 +16,7 @@ from eirene.core.critique import Finding
 from eirene.core.errors import InputError
 from eirene.core.findings.kinds import REMOVED
 from eirene.core.findings.tags import in_order
-from eirene.text.edits import apply_edits
+from eirene.text.edits.words import apply_edits
 from eirene.text.unicode import is_unspaced
 
 _SPACES = " \t"

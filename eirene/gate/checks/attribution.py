@@ -10,7 +10,7 @@ from eirene.alignment.placement import placement
 from eirene.gate.checks.base import EditCase, Objection
 from eirene.gate.checks.sides import compared
 from eirene.text.clauses import opening_length
-from eirene.text.edits import SentenceEdit
+from eirene.text.edits.words import SentenceEdit
 from eirene.text.matching import Span
 
 _OF_SIDES = re.compile(

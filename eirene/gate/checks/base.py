@@ -12,7 +12,7 @@ from functools import cached_property
 from typing import TYPE_CHECKING
 
 from eirene.core.grounding import Grounding
-from eirene.text.edits import SentenceEdit, WordEdit
+from eirene.text.edits.words import SentenceEdit, WordEdit
 
 if TYPE_CHECKING:
     from eirene.models.encoder.runtime import Encodes

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from itertools import pairwise
 
 from eirene.text.clauses import clause_spans, core_text, opening_length
-from eirene.text.edits import SentenceEdit
+from eirene.text.edits.words import SentenceEdit
 from eirene.text.matching import Span
 from eirene.text.words import content_words, stems
 

@@ -15,8 +15,8 @@ from itertools import pairwise
 
 from eirene.gate.checks.base import EditCase, Objection
 from eirene.gate.checks.places import quoted
-from eirene.text.edits import SentenceEdit
 from eirene.text.edits.pieces import LIST_MARKER
+from eirene.text.edits.words import SentenceEdit
 from eirene.text.english import is_torn
 from eirene.text.form import is_form
 from eirene.text.leaning import announced, is_part, refers

@@ -16,7 +16,7 @@ from eirene.gate.checks.sides import claims_in, compared
 from eirene.gate.checks.support import support, supported_parts
 from eirene.gate.checks.talk import talk
 from eirene.text.clauses import units_of
-from eirene.text.edits import SentenceEdit
+from eirene.text.edits.words import SentenceEdit
 from eirene.text.matching import Span
 from eirene.text.sentences import split_sentences
 from eirene.text.words import stems

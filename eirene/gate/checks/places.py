@@ -8,7 +8,7 @@ from dataclasses import dataclass
 
 from eirene.gate.checks.base import EditCase, Objection
 from eirene.text import quoting
-from eirene.text.edits import SentenceEdit
+from eirene.text.edits.words import SentenceEdit
 
 _QUOTED = 80
 """Most characters of a text that an objection quotes."""

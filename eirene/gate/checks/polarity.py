@@ -12,7 +12,7 @@ from collections.abc import Iterator
 
 from eirene.gate.checks.base import Asked, EditCase, Objection
 from eirene.text.clauses import clause_spans, core_text
-from eirene.text.edits import SentenceEdit
+from eirene.text.edits.words import SentenceEdit
 from eirene.text.language import other_language
 from eirene.text.matching import Span
 from eirene.text.polarity import PolarityTurn, contradicts, likeness, sign_turns, turns

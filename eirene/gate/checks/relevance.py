@@ -23,7 +23,7 @@ from eirene.gate.checks.claims import Claim, insertions_of, pieces_of
 from eirene.text.cancellation import check_cancelled
 from eirene.text.clauses import core_text
 from eirene.text.discourse import is_small
-from eirene.text.edits import SentenceEdit
+from eirene.text.edits.words import SentenceEdit
 from eirene.text.quoting import quoted
 from eirene.text.sentences import split_sentences
 from eirene.text.words import stems

@@ -9,7 +9,7 @@ from functools import cached_property
 from itertools import islice
 
 from eirene.gate.checks.base import EditCase, Objection
-from eirene.text.edits import SentenceEdit
+from eirene.text.edits.words import SentenceEdit
 from eirene.text.english import is_english
 from eirene.text.language import other_language
 from eirene.text.matching import BoundedMatcher, Span, token_spans
@@ -115,10 +115,8 @@ class _Judge:
         """Whether a pair is of two specifics, and not of two words that happen to open sentences."""
         if pair.old.kind != "name":
             return True
-        return not (pair.old.is_weak and not self._is_a_name(pair.old)) or not pair.new.is_weak
-
-    def _is_a_name(self, mention: Mention) -> bool:
-        return any(not mention.asks[0].isdisjoint(index.names) for index in self._known)
+        is_name = any(not pair.old.asks[0].isdisjoint(index.names) for index in self._known)
+        return not (pair.old.is_weak and not is_name) or not pair.new.is_weak
 
     def _is_justified(self, pair: SlotChange, edit: SentenceEdit) -> bool:
         """Whether a given sentence that is more like this one has the new value, or somebody asked for it."""

@@ -24,7 +24,7 @@ from eirene.gate.checks.claims import Claim, Insertion, clauses_of, insertions_o
 from eirene.text.cancellation import check_cancelled
 from eirene.text.discourse import is_filler
 from eirene.text.discourse import is_small as is_small_word
-from eirene.text.edits import SentenceEdit
+from eirene.text.edits.words import SentenceEdit
 from eirene.text.quoting import quoted
 from eirene.text.remembered import memoised
 from eirene.text.sentences import split_sentences

@@ -11,8 +11,8 @@ import numpy as np
 
 from eirene.alignment.comparison import Comparison, place_of
 from eirene.core.critique import Critique, Finding, TaggedSentence
-from eirene.text.edits import Edit
 from eirene.text.edits.pieces import spaced
+from eirene.text.edits.words import Edit
 from eirene.text.sentences import split_sentences
 
 if TYPE_CHECKING:

@@ -13,7 +13,7 @@ from eirene.refiners.embedded.layout import AnswerText, Layout, ListItem, renumb
 from eirene.refiners.embedded.plan import Addition, Changes
 from eirene.text.cancellation import check_cancelled
 from eirene.text.clauses import Unit, opening_length
-from eirene.text.edits import Edit, apply_edits, compatible
+from eirene.text.edits.words import Edit, apply_edits, compatible
 from eirene.text.english import Decapitalizer
 
 Phrase = Callable[[Addition, str, bool], str]

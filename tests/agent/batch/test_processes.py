@@ -29,8 +29,8 @@ from eirene.core.records import Item, Record
 from eirene.data import read_items
 from eirene.feedback_model.embedded.critic import EmbeddedFeedback
 from eirene.models.encoder import load_encoder
-from eirene.testing.parts import scripted_parts
 from tests.agent.batch.worker_parts import broken, deadly, embedded, killed
+from tests.scripted_parts import scripted_parts
 
 EXAMPLES = Path(__file__).parents[3] / "examples"
 
@@ -119,6 +119,7 @@ from eirene.agent.batch.runner import RowWork
 from eirene.agent.settings import Settings
 from eirene.core.records import Item
 from tests.agent.batch.worker_parts import embedded
+from tests.scripted_parts import scripted_parts
 
 async def go():
     work = [RowWork(Item(id="a", question="q", answer="An answer."), "")]

@@ -13,7 +13,7 @@ from eirene.agent.state import Parts
 from eirene.core.errors import AuthError
 from eirene.core.usage import Meter
 from eirene.refiners.base import RefineTask
-from eirene.testing.parts import scripted_parts
+from tests.scripted_parts import scripted_parts
 
 logger = logging.getLogger(__name__)
 

@@ -23,7 +23,7 @@ from eirene.eval.base import Need
 from eirene.eval.detectors.judge import ErrorJudge
 from eirene.models.scripted import ScriptedChatModel
 from eirene.refiners.base import RefineTask
-from eirene.testing.parts import ScriptedFeedback
+from tests.scripted_parts import ScriptedFeedback
 
 MODES: tuple[Mode, ...] = ("improve", "generic", "fine-grained")
 BAD, GOOD = Scores(hallucination=0.5, coverage=0.8), Scores(hallucination=0.5, coverage=0.1)

@@ -17,7 +17,7 @@ from eirene.data.journal import Journal
 from eirene.eval.base import GIVEN, NOTHING, Case, Detector, Need
 from eirene.eval.datasets import Labelled
 from eirene.eval.metrics.detectors import EvaluationPlan
-from eirene.testing.parts import ScriptedDetector
+from tests.scripted_parts import ScriptedDetector
 
 JUDGE: frozenset[Need] = frozenset({"judge"})
 

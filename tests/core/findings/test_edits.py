@@ -9,7 +9,7 @@ from eirene.core.critique import HALLUCINATIONS, Finding
 from eirene.core.findings.edits import Removal, apply_findings
 from eirene.core.findings.kinds import finding_of
 from eirene.core.findings.tags import parse_tagged
-from eirene.text.edits import Edit, apply_edits
+from eirene.text.edits.words import Edit, apply_edits
 from tests.rows import each
 
 WORDS = st.sampled_from(

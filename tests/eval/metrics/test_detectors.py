@@ -28,7 +28,7 @@ from eirene.eval.metrics.detectors import (
     relative_to_best,
     row_key,
 )
-from eirene.testing.parts import ScriptedDetector
+from tests.scripted_parts import ScriptedDetector
 
 PLAN = EvaluationPlan(draws=200)
 

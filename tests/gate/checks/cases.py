@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 from eirene.core.grounding import ArgumentGroup, Grounding
 from eirene.gate.checks.base import Asked, Check, EditCase
-from eirene.text.edits import sentence_edits
+from eirene.text.edits.sentences import sentence_edits
 
 QUESTION = "Should school uniforms be compulsory?"
 BEFORE = "Supporters say that uniforms make pupils more equal. Opponents say that they limit freedom."

@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 from eirene.core.grounding import ArgumentGroup, Grounding
 from eirene.gate.checks.base import Asked, EditCase
 from eirene.gate.checks.polarity import polarity
-from eirene.text.edits import sentence_edits
+from eirene.text.edits.sentences import sentence_edits
 from tests.rows import each
 
 GIVEN = ("Homework helps children to learn.", "Homework harms the sleep of children.", "Some parents welcome homework.")

@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 from eirene.core.grounding import ArgumentGroup, Grounding
 from eirene.gate.checks.base import Asked, EditCase, Objection
 from eirene.gate.checks.specifics import specifics, strange_values
-from eirene.text.edits import sentence_edits
+from eirene.text.edits.sentences import sentence_edits
 from tests.rows import each
 
 PASSAGES = (

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from eirene.text.edits import Edit, apply_edits, compatible
+from eirene.text.edits.words import Edit, apply_edits, compatible
 
 
 @st.composite

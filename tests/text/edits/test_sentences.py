@@ -6,8 +6,8 @@ from itertools import pairwise
 
 from hypothesis import given
 
-from eirene.text.edits import sentence_edits
 from eirene.text.edits.pieces import piece_spans, spaced
+from eirene.text.edits.sentences import sentence_edits
 from eirene.text.form import is_form
 from tests.rows import each
 

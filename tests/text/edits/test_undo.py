@@ -5,7 +5,9 @@ from __future__ import annotations
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from eirene.text.edits import Rebuilt, SentenceEdit, sentence_edits, undone
+from eirene.text.edits.sentences import sentence_edits
+from eirene.text.edits.undo import Rebuilt, undone
+from eirene.text.edits.words import SentenceEdit
 from tests.rows import each
 
 from .texts import TEXTS

@@ -1,4 +1,4 @@
-"""Scripted parts of a loop: feedback model, refiner, detector and judge with known replies, for tests."""
+"""Scripted parts of a loop: feedback model, refiner and detector with known replies."""
 
 from __future__ import annotations
 
