@@ -12,13 +12,18 @@ from collections.abc import Sequence
 from eirene.text.matching import Span, between
 
 _NAMES = r"(?:think|thinking|thought|thoughts|reasoning|scratchpad|analysis|reflection|seed:think)"
-_TAG = rf"</?(?P<name>{_NAMES})>|◁/?think▷|\[/?THINK\]|<\|(?:begin|end)_of_thought\|>"
+_TAG = (
+    rf"</?(?P<name>{_NAMES})>|◁/?think▷|\[/?THINK\]|<\|(?:/|(?:begin|start|end)_(?:of_)?)?{_NAMES}(?:_(?:start|end))?\|>"
+    r"|<\|inner_(?:prefix|suffix)\|>|<\|channel>thought\b|<channel\|>|<unused94>thought\b|<unused95>"
+    r"|(?:<\|start\|>assistant)?<\|channel\|>(?:analysis|commentary)[^<]{0,80}<\|message\|>"
+    r"|(?:<\|end\|>\s*)?(?:<\|start\|>assistant)?<\|channel\|>final<\|message\|>"
+)
 TAGS = re.compile(rf"(?P<line>^[ \t]*)?(?:{_TAG})", re.IGNORECASE | re.MULTILINE)
 """Tags around thinking; `line` where one begins its line, `name` where it has one."""
 _TOKENS = re.compile(
     rf"^[ \t]*(?P<fence>`{{3,}}|~{{3,}}).*$|`[^`\n]{{1,500}}`|(?P<tag>{_TAG})", re.IGNORECASE | re.MULTILINE
 )
-_CLOSING = re.compile(r".{0,2}(?:/|end_)", re.IGNORECASE)
+_CLOSING = re.compile(r".{0,2}(?:/|end_|\w+_end|inner_suffix|unused95)|<channel\||.*final<", re.IGNORECASE | re.DOTALL)
 _SPACE = re.compile(r"\s*")
 _SPOKEN_OF = re.compile(
     r"[ \t]*[,.;:)?!]|[ \t]+(?:tags?|is|are|was|and|or|blocks?|elements?|sections?|markers?|means?|marks?|to|in|at|when"

@@ -83,7 +83,7 @@ def _in_place(sentence: str, old: Mention, given: str, new: Mention) -> Iterator
             here, there = _bare_name(here), _bare_name(there)
             yield Proposal(old.start, old.start + len(here), there, "entity")
         return
-    if new.kind == "name":
+    if new.kind == "name" or (old.bound in ("over", "under") and new.bound != old.bound):
         return
     text = written_like(here, old, there, new)
     if text and text != here:
@@ -118,11 +118,10 @@ def _opposites(word: str, known: set[str], theirs: Sequence[tuple[str, int, int]
     if stem(word) in known:
         return []
     listed = listed_opposites(word)
-    return list(dict.fromkeys(w for w, _, _ in theirs if w in listed or _has_opposite_form(word, w)))
-
-
-def _has_opposite_form(word: str, other: str) -> bool:
-    return are_opposites(word, other) and all(word.endswith(e) == other.endswith(e) for e in _ENDINGS)
+    forms = (w for w, _, _ in theirs if w in listed or are_opposites(word, w))
+    return list(
+        dict.fromkeys(w for w in forms if w in listed or all(word.endswith(e) == w.endswith(e) for e in _ENDINGS))
+    )
 
 
 def _cased(new: str, old: str) -> str:

@@ -21,6 +21,8 @@ MEANT = {
     "nested": f"<think>One <think>two</think> three.</think>\n{SAID}",
     "other marks": f"◁think▷Hm.◁/think▷{SAID}",
     "marks of tokens": f"<|begin_of_thought|>Hm.\n\nOaks?<|end_of_thought|>\n\n{SAID}",
+    "channels": f"<|channel|>analysis<|message|>Hm. Oaks?<|end|><|start|>assistant<|channel|>final<|message|>{SAID}",
+    "a word of tokens": f"<|thinking|>Hm.<|/thinking|>\n{SAID}",
     "empty": f"<think>\n\n</think>\n\n{SAID}",
 }
 SPOKEN_OF = [

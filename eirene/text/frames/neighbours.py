@@ -18,7 +18,7 @@ _POINTS_BACK = re.compile(
     r"(?:is|was|are|were|isn['’]t|wasn['’]t|has|have|had|turned|proved)\b|(?:verdict|rating|ruling|fact[ -]check)\s*:)",
     re.IGNORECASE,
 )
-_GOES_ON = re.compile(r"\b(?:that|to(?!\s+(?:be|have)\b))\s", re.IGNORECASE)
+_GOES_ON = re.compile(r"\b(?:that|wh(?:en|at|y|o|om|ose|ich|ere|ether)|how|if|to(?!\s+(?:be|have)\b))\s", re.IGNORECASE)
 """What an "It is a myth" may be about that stands behind it: "that ...", "to say ..."."""
 _TAKEN_BACK = re.compile(
     rf"\b(?:retract|withdr[ae]w|den(?:y|ie)|debunk|refut|disprov)\w*\s+(?:this|that|the|its|these)\s+(?:\w+\s+)?{_STATEMENT}\b",
@@ -27,6 +27,8 @@ _TAKEN_BACK = re.compile(
 _ERROR = re.compile(r"\ban?\s+(?:\w+\s+)?(?:error|misprint|typo|misunderstanding)\b", re.IGNORECASE)
 _YES, _NO = re.compile(r"\W*(?:yes|indeed|correct)\b", re.IGNORECASE), re.compile(r"\W*no\b\W", re.IGNORECASE)
 _TURNS_BACK = re.compile(r"[,;]\s+(?=(?:but|yet)\s+(?:this|that)\b)", re.IGNORECASE)
+_ASKED = {"question", "ask", "wonder"}
+"""What leads to an answer as a rule: "Good question!", "Here is the answer to the question:"."""
 _SHORT = 25
 """Words of a sentence that speaks of the one beside it."""
 
@@ -51,7 +53,7 @@ def _said_before(text: str) -> FrameKind | None:
     words = _words(text)
     if not 0 < len(words) <= _SHORT or not (_POINTS_ON.search(text) or len(words) <= 3):
         return None
-    return _label(text, words)
+    return _label(text, [word for word in words if word not in _ASKED])
 
 
 def _said_after(text: str) -> FrameKind | None:

@@ -7,7 +7,7 @@ beside it. What somebody reports counts as said: "The report says that ..." is n
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import lru_cache
 from typing import Literal
@@ -251,7 +251,9 @@ class _FramedWords:
                 yield self._frame("loose", (n + 2, end), (n, end))
             elif first is not None and first < end:
                 yield self._frame("loose", (first, end), (first, end))
-            elif self._is_unreal(n) or self._was_thought(n, [w.word for w in self.words[begin:end]]):
+            elif self._is_unreal(n) or (
+                self.words[n].stem in of.ONCE_THOUGHT and not of.UNTIL.isdisjoint(w.word for w in self.words[begin:end])
+            ):
                 yield self._frame("loose", (begin, end), (begin, end))
 
     def _governed(self, n: int) -> int | None:
@@ -269,9 +271,6 @@ class _FramedWords:
             return after.endswith("ed")
         is_called = word.stem in of.LABELS and before in ("a", "an", "be", "was", "is", "were", "as")
         return is_called or (word.word == "would" and after == "have")
-
-    def _was_thought(self, n: int, clause: Sequence[str]) -> bool:
-        return self.words[n].stem in of.ONCE_THOUGHT and not of.UNTIL.isdisjoint(clause)
 
     def _word(self, n: int) -> str:
         return self.words[n].word if 0 <= n < len(self.words) else ""

@@ -63,7 +63,8 @@ _HOUR = re.compile(rf"(?<![\w:.,])({_HOURS})(?P<half>)\s(?:o['’]clock\s)?(?:{_
 _NOON = re.compile(r"(?<!\w)(?:(noon|midday)|midnight)(?!\w)", re.IGNORECASE)
 _TIME = re.compile(
     r"(?<![\w:.,])(\d{1,2})(?:[:.]([0-5]\d))?\s?(?:(?P<half>[ap])(?:\.m\.?|m)(?!\w)|(?P<clock>o['’]clock))"
-    rf"|(?<![\w:.,])(?P<h>\d{{1,2}}):(?P<m>[0-5]\d|0)(?![\w:])(?:\s(?:{_PART_OF_DAY}))?",
+    r"|(?:(?<![\w:.,])|(?<=\dT))(?P<h>\d{1,2})(?::|\.(?=\d\d\s(?:in the|at)\s))(?P<m>[0-5]\d|0)(?![\w:])"
+    rf"(?:\s(?:{_PART_OF_DAY}))?",
     re.IGNORECASE,
 )
 
@@ -120,7 +121,7 @@ def _named(text: str, match: re.Match[str]) -> Iterator[Mention]:
 
 
 def _of(span: Span, month: int, day: int | None, year: int | None) -> Mention:
-    gives = {f"month:{month}"}
+    gives = {f"month:{month}", f"quarter:{(month + 2) // 3}"}
     asks: list[frozenset[str]] = [] if day is not None or year is not None else [frozenset(gives)]
     if day is not None:
         asks.append(frozenset([f"day:{month}-{day}"]))

@@ -37,6 +37,7 @@ _PERCENT_ROUNDED = 0.5
 _FAR, _NEAR = 10.0, 2.0
 """How many times a limit ("over 100") may be passed; and that of a few values, which hardly fits by chance."""
 _DAY, _MONTH = 86_400.0, 30.44
+_EPOCH = date(1970, 1, 1).toordinal()
 _LEFT_OUT = re.compile(
     r"\s?(?:[,.;:)]|\Z|(?:and|or|on|in|at|to|from|for|per|a|the)\b|[a-z]+\s(?:and|or)\b|[a-z]+,)", re.I
 )
@@ -76,6 +77,11 @@ _CUES = tuple(
     )
 )  # fmt: skip
 """Words that say which way a value is made."""
+_BACK, _NEAREST = (
+    re.compile(r"\b(?:before|prior|earlier|ago|previous(?:ly)?|ahead|in advance|until)\b", re.IGNORECASE),
+    3,
+)
+"""What a date some time before another one is told with, in the sentence or the nearest given ones."""
 Floats = NDArray[np.float64]
 
 
@@ -224,6 +230,7 @@ class _Given:
         own = _read(sentence, own=True)
         self._whole = [v for run in runs for mean in (False, True) for v in _sums(run, mean=mean, whole=True)]
         self._cued = {way for way, words in _CUES if words.search(sentence)}
+        self._cued |= {"back"} if _BACK.search(" ".join((sentence, *given[:_NEAREST]))) else set()
         self._given = list(dict.fromkeys([*plain, *bare[:_MOST_VALUES], *own]))
         self._every = list(dict.fromkeys([*plain, *sums, *bare[:_MOST_VALUES], *own]))
         more = [_Amount(v.value * n, v.unit) for v in plain if v.unit not in POINTS for t in times for n in (t, 1 / t)]
@@ -274,7 +281,8 @@ class _Given:
         value, step = wanted.value, 2 * wanted.room or _STEPS.get(wanted.unit, 1.0)
         others = [v for v in values if (v.value, v.unit) != (value, wanted.unit)]
         given = np.array([v.value for v in self._direct if _alike(wanted, v)])
-        ways = [("given", given), *_made(others, wanted.unit)]
+        made_of = (one for one in _made(others, wanted.unit) if one[0] != "back" or "back" in self._cued)
+        ways = [("given", given), *made_of]
         fitting = {way for way, made in ways if (np.abs(made - value) <= wanted.room + 1e-9).any()}
         if not fitting:
             return None
@@ -342,15 +350,20 @@ def _made(values: Sequence[_Amount], unit: str) -> Iterator[tuple[str, Floats]]:
     if unit == "percent":
         yield from (("percent", 100 * x[like]) for x in (over, over - 1, 1 - over))
         yield "percent", 100 - a[ua == "percent"]
-    yield from (("time", x) for x in _times_between(a, b, (ua, ub, given, own), unit))
+    yield from (("time", x) for x in _times_between(a, b, (ua, ub, given), unit))
+    if unit == "day":
+        days, months = (given & (ua == "day") & (ub == base) for base in ("s", "month"))
+        for way, sign in (("time", 1), ("back", -1)):
+            yield way, (a + sign * b / _DAY)[days & (b >= _DAY)]
+            yield way, _months_on((a + 0 * b)[months], sign * (b + 0 * a)[months])
 
 
 def _times_between(a: Floats, b: Floats, told: tuple[NDArray[Any], ...], unit: str) -> Iterator[Floats]:
-    """Years, days or hours between two points, with and without the last one; a year some years after another.
+    """Years, days or hours between two points, with and without the last one; a point some time before or after one.
 
-    `told`: the units of `a` and of `b`, which pairs are given, which `b` are the sentence's own.
+    `told`: the units of `a` and of `b`, and which pairs are given.
     """
-    ua, ub, given, own = told
+    ua, ub, given = told
     years, days, clock = ((a - b)[given & (ua == base) & (ub == base)] for base in ("year", "day", "clock"))
     if unit in ("", "month"):
         months = 12.0 if unit else 1.0
@@ -362,10 +375,16 @@ def _times_between(a: Floats, b: Floats, told: tuple[NDArray[Any], ...], unit: s
     if unit == "clock":
         later = given & (ua == "clock") & (ub == "s")
         yield from ((a + b)[later] % _DAY, (a - b)[later] % _DAY)
-    if unit == "day":
-        yield (a + b / _DAY)[given & (ua == "day") & (ub == "s") & own]  # days that the sentence names
     if unit == "year":
         later = given & (ua == "year") & (ub == "month")
         yield from ((a + b / 12)[later], (a - b / 12)[later])
         bare = given & (ua == "year") & (ub == "") & (b < 1000)
-        yield from ((a + b)[bare], (a - b)[bare], (a + b)[bare] - 1)
+        yield from ((a + b)[bare], (a - b)[bare], (a + b)[bare] - 1, (a - b)[bare] - 1)
+
+
+def _months_on(days: Floats, months: Floats) -> Floats:
+    """The same day of the month, so many months on; all days since year 1."""
+    then = (days.astype(int) - _EPOCH).astype("M8[D]")
+    month = then.astype("M8[M]")
+    made: Floats = ((month + months.astype(int)).astype("M8[D]") + (then - month)).astype(float) + _EPOCH
+    return made

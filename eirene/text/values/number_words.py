@@ -133,5 +133,5 @@ def _value(words: Sequence[str]) -> Fraction:
         else:
             n = SMALL[word] if word in SMALL else ORDINALS[word]
             year = n >= 20 and 10 <= current <= 20  # "nineteen ninety"
-            current = current * 100 + n if year else current * n if n >= 100 else current + n
+            current = current * 100 + n if year else (current or Fraction(1)) * n if n >= 100 else current + n
     return total + current

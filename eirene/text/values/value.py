@@ -117,7 +117,7 @@ class Values:
             rounded = abs(said.amount) * _CONVERTED if unit != said.unit and bound in ("over", "under") else Fraction(0)
             at = bisect_left(values, (low - rounded, Fraction(0)))
             for amount, step in islice(values, max(0, at - 1), None):
-                room = rounded if bound or unit == said.unit else step
+                room = rounded if bound or unit == said.unit else min(step, abs(amount) * _ROUGH)
                 if amount - room > high:
                     break
                 if amount + room >= low:

@@ -30,6 +30,7 @@ def stands(text: str, source: str) -> bool:
         ("It is 5 km away.", "It is 5 kilometres away."),
         ("A dozen came.", "12 came."),
         ("It has 123 parts.", "It has one hundred and twenty-three parts."),
+        ("It was the 100th.", "It was the hundredth."),
         ("Born on 12 May 2019.", "Born on May 12th, 2019."),
         ("Born on 2019-05-12.", "Born on 12 May 2019."),
         ("Born in 2019.", "Born on 12 May 2019."),

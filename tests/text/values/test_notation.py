@@ -7,7 +7,8 @@ from tests.rows import each
 
 GIVEN = (
     "The rope is 18 m long and costs USD 4,000. The shop, opened on 1974-05-12, closes at 19:00. "
-    "Its 1,297,412 clients wait 36 months. Bake at 180 °C. Q3 was good."
+    "Its 1,297,412 clients wait 36 months. Bake at 180 °C. Q3 was good. "
+    "The pump takes 1 bar for 1 week and 250 mcg of salt."
 )
 
 
@@ -23,6 +24,9 @@ GIVEN = (
         ("About 1.3 million wait for three years.", "About 1,297,412 wait for 36 months."),
         ("Bake at 356 degrees Fahrenheit.", "Bake at 180 °C."),
         ("The third quarter was good.", "Q3 was good."),
+        ("It takes 100 kPa.", "It takes 1 bar."),
+        ("It needs 0.25 milligrams.", "It needs 250 mcg."),
+        ("It takes 10 days.", "It takes 10 days."),  # a week is no rounded ten days
         ("It has 18 rooms and 36 keys.", "It has 18 rooms and 36 keys."),  # no metres, no months
         ("It opened in May 1974.", "It opened in May 1974."),
         ("It closes at 7 am after 35 months.", "It closes at 7 am after 35 months."),
