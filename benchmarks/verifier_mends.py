@@ -1,17 +1,18 @@
 """Wrong facts planted in sound sentences of answers with passages: how many are put right, and what else is changed.
 
-    python benchmarks/verifier_mends.py SHARED_DATA [--each 40] [--seed 0]
+    python benchmarks/verifier_mends.py SHARED_DATA [--each 40] [--seed 0] [--judge openai:NAME]
 
 SHARED_DATA holds `ragtruth_subset` and `qa_feedback`, of which the part is read that figures are reported on (margins
 were chosen on `--part fit` with another seed). In one sound sentence of an answer that people found faithful one
 fact is changed that its passages have: a number, a name, a part of a date, a negation, a word for its opposite (from a
 list of this script, not the one that mends are proposed from). Put right: the sentence is the original again. The
-critic's edits are made as they are, without vote and gate.
+critic's edits are made as they are, without vote and gate. `--judge` confirms others (docs/concepts/judges.md).
 Sound: the same answers without a planted fact. Intervals: 95 %, Wilson.
 """
 
 from __future__ import annotations
 
+import asyncio
 import calendar
 import random
 import re
@@ -27,11 +28,13 @@ from harness import arguments, share, write_json
 from eirene.agent.backends import shipped_verifier
 from eirene.core.findings.edits import apply_findings
 from eirene.core.records import Item
-from eirene.eval.datasets.annotated import Annotated
+from eirene.core.usage import Meter
+from eirene.eval.detectors.token_judge import TokenJudge, cascade_of
+from eirene.eval.resources import Resources
 from eirene.feedback_model.base import FeedbackRequest
-from eirene.feedback_model.embedded.reading import faults_by_reading
+from eirene.feedback_model.embedded.reading import confirmed_mends, faults_by_reading
 from eirene.models.verifier.runtime import Verifier
-from eirene.text.sentences import Sentence, split_sentences
+from eirene.text.sentences import split_sentences
 from eirene.text.specifics.index import find_specifics, keys_of, specifics_index
 from eirene.text.values.mention import Mention
 from eirene.verification.claims import claims_nothing
@@ -77,15 +80,11 @@ def sound_answers(folder: Path, part: str) -> Iterator[Sound]:
         for case in parts(folder, name)[part]:
             judged = tuple(
                 i for i, s in enumerate(split_sentences(case.item.answer))
-                if s.text and claims_nothing(s.text) is None and not is_marked(case, s)
+                if s.text and claims_nothing(s.text) is None
+                and not any(f.start < s.text_end and s.text_start < f.end for f in case.findings)
             )  # fmt: skip
             if judged and not (name == "ragtruth" and case.findings):
                 yield Sound(case.item, judged)
-
-
-def is_marked(case: Annotated, sentence: Sentence) -> bool:
-    """Whether people marked anything in a sentence."""
-    return any(f.start < sentence.text_end and sentence.text_start < f.end for f in case.findings)
 
 
 def wrong(kind: str, sentence: str, given: str, others: list[Sound], rng: random.Random) -> str | None:
@@ -169,10 +168,11 @@ def planted_in(kind: str, sound: Sound, others: list[Sound], rng: random.Random)
     return None
 
 
-def edited(item: Item, verifier: Verifier) -> str:
+def edited(item: Item, verifier: Verifier, judge: TokenJudge | None) -> str:
     """The answer with the critic's surest edits made, without vote and gate."""
     request = FeedbackRequest(item, item.answer, split_sentences(item.answer), 0)
-    faults = faults_by_reading(request, verifier, "unverifiable")
+    confirmed = {} if judge is None else asyncio.run(confirmed_mends(request, verifier, judge, meter=Meter()))
+    faults = faults_by_reading(request, verifier, "unverifiable", confirmed)
     return apply_findings(item.answer, [f for fault in faults if fault.margin > 0 for f in fault.findings]).text
 
 
@@ -223,13 +223,14 @@ def main() -> None:
     parser = arguments(__doc__)
     parser.add_argument("--each", type=int, default=40)
     parser.add_argument("--seed", type=int, default=0)
+    parser.add_argument("--judge", help="a model that confirms mends in other words than the passages'")
     parser.add_argument("--part", default="report", choices=["train", "fit", "report"])
     args = parser.parse_args()
-    verifier, rows = shipped_verifier(), []
+    verifier, judge, rows = shipped_verifier(), cascade_of(Resources(judge_model=args.judge)), []
     for case in planted(list(sound_answers(args.data, args.part)), args.each, random.Random(args.seed)):
         row = {"kind": case.kind, "right": case.right, "wrong": case.wrong}
-        row["critic"] = outcome(case, edited(case.faulty, verifier))
-        row["critic sound"] = changed(case.sound.answer, edited(case.sound, verifier))
+        row["critic"] = outcome(case, edited(case.faulty, verifier, judge))
+        row["critic sound"] = changed(case.sound.answer, edited(case.sound, verifier, judge))
         rows.append(row)
     report(rows)
     write_json(args.json, rows)

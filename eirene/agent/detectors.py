@@ -13,9 +13,11 @@ from eirene.core.memo import Memo
 from eirene.core.scores import Scores
 from eirene.core.usage import Meter
 from eirene.eval.base import Case, Detector, only_computes
+from eirene.eval.detectors.token_judge import TokenJudge
 from eirene.eval.pairwise import ChatPairwise
 from eirene.eval.registry import build_detector, build_detectors
 from eirene.eval.resources import POLLS, Resources
+from eirene.feedback_model.embedded.critic import EmbeddedFeedback
 from eirene.prompts import SHIPPED, PromptSet
 
 if TYPE_CHECKING:
@@ -44,7 +46,7 @@ def with_judge(
     timeout_s: float = 60.0,
 ) -> Parts:
     """The parts with a judge behind the other detectors: it decides with them, and can measure a gain. It takes the
-    place of the backend's pairwise judge, too.
+    place of the backend's pairwise judge, and confirms corrections to a critic that takes a judge.
 
     The scores of a model that gives no token probabilities move in steps of one poll (0.2 of five), so that one poll
     more that finds a hallucination is harm by any tolerance below. `offline`: a judge that will not be called, and so
@@ -66,9 +68,12 @@ def with_judge(
         structured=structured, prompts=prompts, timeout_s=timeout_s,
     )  # fmt: skip
     detector = build_detector(JUDGE, resources)
-    made_of = f"{detector.name}:{detector.version}"
+    made_of, critic = f"{detector.name}:{detector.version}", parts.feedback_model
+    if isinstance(critic, EmbeddedFeedback) and isinstance(detector, TokenJudge):
+        critic = critic.judged_by(detector)
     return replace(
         parts,
+        feedback_model=critic,
         detectors=(*parts.detectors, detector),
         judges=parts.judges | {detector.name},
         pairwise=ChatPairwise(resources.judge, prompts=prompts),

@@ -65,6 +65,19 @@ class NumberedEvidence(FrozenModel):
         return tuple(found.id for found in self.sentences if found.id is not None)
 
 
+class FaultyWords(FrozenModel):
+    """Words of a faulty sentence that decide: a passage has others in their place, or none has them."""
+
+    start: Offset
+    """Their first character in the answer."""
+    end: Offset
+    """Behind their last character."""
+    text: str
+    """The words; empty where some are missing."""
+    instead: str | None = Field(default=None, exclude_if=is_none)
+    """What the sentence that decides has in their place; null where no passage has the words."""
+
+
 class ClaimVerdict(FrozenModel):
     """A sentence of the answer, and what the passages say of it."""
 
@@ -89,6 +102,8 @@ class ClaimVerdict(FrozenModel):
     """A judge's probability that it is not supported, which risk and verdict then count; null where none was asked."""
     evidence: Evidence | None = None
     """The sentence of a passage that decides; of an unclear or unsupported one, what comes nearest."""
+    words: tuple[FaultyWords, ...] = Field(default=(), exclude_if=is_empty)
+    """Of a faulty sentence the words that decide, in order; none where all of its words stand in the passages."""
     why: str | None = None
     """Why it was not checked, or why a judge that was asked gave no reading."""
     unread: bool = Field(default=False, exclude_if=is_empty)

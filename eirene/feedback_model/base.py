@@ -72,6 +72,14 @@ class ReadsOut(Protocol):
         """
 
 
+class ConfirmsCorrections(Protocol):
+    """A judge that says whether a correction is one."""
+
+    async def confirms(self, given: str, before: str, after: str, *, meter: Meter) -> bool:
+        """Whether `given` supports a sentence `after` it was corrected, and not `before`. Raises what `draw` raises."""
+        ...
+
+
 @dataclass(frozen=True, slots=True)
 class Scope:
     """What a vote without a find says: what was looked for, and what was not (None where nothing was left out)."""

@@ -45,11 +45,13 @@ TOGETHER = 6
 CONTRADICTED = 0.5
 """Probability from which a claim counts as contradicted, beside words that say so or what supports it elsewhere."""
 SUPPORTED = 0.5
-"""Probability of support from which a claim counts as supported, and nobody asks whether its values are derived."""
+"""Probability of support from which a claim counts as supported."""
 _VERBATIM = 0.95
 """Least support of what the texts say in the same words."""
 _TOKEN = re.compile(r"[^\W_]+|[^\w\s.,;:!?'’‘\"“”()*-]|(?<=\d)[.,:/-](?=\d)|[-−–+]\s?(?=\d)")
 """A word or a sign that may turn what is said: $, %, <, the point of 3.4, a minus."""
+_ABSENT = re.compile(r"[^\W_]+(?:['’.,:/-][^\W_]+)*")
+_BETWEEN = 2
 LONGEST_CLAIM = 80
 """Words of a claim that is read at once; a longer one is read in pieces, of which the worst counts."""
 
@@ -123,8 +125,7 @@ class ContextReader:
                 continue
             if worst.supported < _VERBATIM and (same := self._verbatim.get(tuple(_TOKEN.findall(claim.lower())))):
                 worst = replace(worst, supported=_VERBATIM, contradicted=1.0 - _VERBATIM, evidence=same, framed=None)
-            asks = values and worst.supported < SUPPORTED
-            found.append(replace(worst, values=self._derivations.carried(claim)) if asks else worst)
+            found.append(replace(worst, values=self._derivations.carried(claim)) if values else worst)
         return found
 
     @cached_property
@@ -190,6 +191,17 @@ class ContextReader:
     def vectors(self) -> NDArray[np.float32]:
         """The vectors of `pieces`, [pieces, dimensions], of length 1."""
         return self._verifier.encoder.encode([piece.text for piece in self.pieces])
+
+    def absent(self, text: str) -> list[tuple[int, int]]:
+        """The offsets of a text's words that no piece has, in order; two with up to two others between are one."""
+        found: list[tuple[int, int]] = []
+        for word in _ABSENT.finditer(text):
+            if self._rarity.anywhere(word.group()) == 1.0 or not stems(word.group()):
+                continue
+            is_near = bool(found) and len(text[found[-1][1] : word.start()].split()) <= _BETWEEN
+            start = found.pop()[0] if is_near else word.start()
+            found.append((start, word.end()))
+        return found
 
     def worded(self, words: Set[str]) -> NDArray[np.float64]:
         """For each piece the share of its words, rare ones counting more, that are among some stems, in [0, 1]."""

@@ -29,7 +29,7 @@ if TYPE_CHECKING:
     from eirene.models.verifier.runtime import ReadsPairs
     from eirene.verification.framed import ContextPiece
 
-VERSION = "2.22"
+VERSION = "2.23"
 """Goes up when the same texts may be judged otherwise (fit of the risk, rules); part of what judges by it."""
 _SUREST = 0.95
 _DISPUTED = 0.3
@@ -42,7 +42,7 @@ such flags were right (`benchmarks/verify_marks.py --part fit`)."""
 _TOGETHER = 0.5
 """Support by several sentences at once from which what none supports is no fault: of such sentences people had marked
 4 of 25, of the other faulted ones 35 of 74 (RAGTruth, the quarter for fitting)."""
-_LEAST_DENIED = 0.5
+LEAST_DENIED = 0.5
 """Least risk of what the texts deny, or have with another figure."""
 FAULTED = 0.35
 """Risk above which a sentence is faulted."""
@@ -70,7 +70,7 @@ def sentence_risk(reading: ClaimReading) -> float:
     odds = -math.log(support / (1.0 - support))
     of_words = _COSINE * reading.cosine + _WORDS * reading.words + _ANYWHERE * reading.words_anywhere
     risk = 1.0 / (1.0 + math.exp(-(_SUPPORT * odds + of_words + _BIAS)))
-    if reading.values.strange:
+    if reading.values.strange and reading.supported < SUPPORTED:
         return max(risk, _STRANGE)
     return min(risk, _FOLLOWS) if reading.values.follows and reading.cosine >= _SAME_MATTER else risk
 
@@ -104,6 +104,10 @@ class JudgedSentence:
     def is_faulty(self) -> bool:
         """Whether it is `unsupported` or `contradicted`."""
         return self.verdict in FAULTY
+
+    def mended(self, mend: Mend) -> JudgedSentence:
+        """The sentence, contradicted, with a mend that another model has confirmed."""
+        return replace(self, verdict="contradicted", mend=mend, risk=max(self.risk or 0.0, LEAST_DENIED))
 
     @property
     def evidence(self) -> ContextPiece | None:
@@ -185,11 +189,11 @@ class SentenceJudge:
         """
         risk = sentence_risk(reading) if mend is None else max(sentence_risk(reading), _risk_of_mended(mend))
         is_denied = reading.contradicted >= CONTRADICTED and (
-            reading.framed == "denied" or _is_opposed(sentence, reading, is_field)
+            reading.framed == "denied" or _is_opposed(claim_of(sentence), reading, is_field)
         )
         verdict: ClaimWord
         if mend is not None or is_denied or is_countered:
-            verdict, risk = "contradicted", max(risk, _LEAST_DENIED)
+            verdict, risk = "contradicted", max(risk, LEAST_DENIED)
         elif reading.denying is not None and not self._are_sides:
             verdict, risk = "unclear", min(max(risk, _DISPUTED), FAULTED)
             reading = replace(reading, evidence=reading.denying)
@@ -198,7 +202,7 @@ class SentenceJudge:
         elif risk > FAULTED:
             verdict = "unsupported"
         else:
-            verdict = "supported" if reading.supported >= SUPPORTED else "unclear"
+            verdict = "supported" if reading.supported >= SUPPORTED and not reading.values.strange else "unclear"
         if verdict != "supported" and self._foreign:  # a text that was not understood may say it
             number, language = next(iter(self._foreign.items()))
             why = f"passage {number + 1} reads as {language}, and the others do not say it"

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from types import MappingProxyType
 from typing import TYPE_CHECKING, Annotated, Any, cast
 
 from pydantic import ConfigDict, Field
@@ -12,7 +13,7 @@ from eirene.core.errors import InputError
 from eirene.core.grounding import argument_names
 from eirene.core.records import PASSAGES, SIDES, UNASKED, Item, Perspective, found_ids
 from eirene.core.validation import CheckedModel, described
-from eirene.core.verification import ClaimVerdict, Unit, Verification
+from eirene.core.verification import ClaimVerdict, FaultyWords, Unit, Verification
 from eirene.models.verifier.runtime import shipped_verifier
 from eirene.text.cancellation import cancel_scope
 from eirene.text.sentences import Sentence, split_sentences
@@ -24,6 +25,8 @@ from eirene.verification.unsaid import unsaid_sentences
 
 if TYPE_CHECKING:
     from eirene.models.verifier.runtime import ReadsPairs
+    from eirene.verification.context import ContextReader
+    from eirene.verification.mends import Mend
 
 
 class _AnswerWithGiven(CheckedModel):
@@ -110,19 +113,21 @@ def _verified(
     *,
     question: str = "",
     unit: Unit = "passage",
+    mends: Mapping[int, Mend] = MappingProxyType({}),
 ) -> Verification:
     reader = shipped_verifier() if verifier is None else verifier
     said = masked_thinking(answer)
     sentences = [s for s in split_sentences(answer) if s.text]
     judge = judge_of(tuple(given), reader, question=question, are_sides=unit == "argument")
     judged = judge.judge(said, [s.text for s in sentences])
+    judged = [own.mended(mends[s.n]) if s.n in mends else own for s, own in zip(sentences, judged, strict=True)]
     used = [own.evidence for own in judged if own.verdict == "supported"]
     risks = [own.risk for own in judged if own.risk is not None]
     return Verification(
         answer=answer,
         passages=len(given),
         unit=unit,
-        claims=tuple(_claim(sentence, own, ids) for sentence, own in zip(sentences, judged, strict=True)),
+        claims=tuple(_claim(sentence, own, ids, judge.reader) for sentence, own in zip(sentences, judged, strict=True)),
         quotations=check_quotations(said, sentences, given, ids),
         unsaid=unsaid_sentences(question, said, judge.reader, ids, used=used) if unit == "passage" else (),
         risk=answer_risk(risks) if risks else None,
@@ -130,7 +135,9 @@ def _verified(
     )
 
 
-def _claim(sentence: Sentence, judged: JudgedSentence, ids: Sequence[str | None]) -> ClaimVerdict:
+def _claim(
+    sentence: Sentence, judged: JudgedSentence, ids: Sequence[str | None], reader: ContextReader
+) -> ClaimVerdict:
     reading, piece = judged.reading, judged.evidence
     place: dict[str, Any] = {
         "n": sentence.n,
@@ -147,18 +154,30 @@ def _claim(sentence: Sentence, judged: JudgedSentence, ids: Sequence[str | None]
         contradicted=reading.contradicted,
         risk=judged.risk,
         evidence=None if piece is None else piece.evidence(ids),
+        words=tuple(_words(sentence, judged.mend, reader)) if judged.is_faulty else (),
     )
 
 
-def verify_item(item: Item, answer: str, *, verifier: ReadsPairs | None = None) -> Verification | None:
+def _words(sentence: Sentence, mend: Mend | None, reader: ContextReader) -> Iterator[FaultyWords]:
+    """The words that decide: those of a mend, else those that no passage has."""
+    at = sentence.text_start
+    for start, end in reader.absent(sentence.text) if mend is None else [(mend.start, mend.end)]:
+        instead = None if mend is None else mend.new
+        yield FaultyWords(start=at + start, end=at + end, text=sentence.text[start:end], instead=instead)
+
+
+def verify_item(
+    item: Item, answer: str, *, verifier: ReadsPairs | None = None, mends: Mapping[int, Mend] = MappingProxyType({})
+) -> Verification | None:
     """`verify` of a text against what a run of the item scores it against; None where the item gives nothing.
 
-    Raises `InputError` for a blank answer.
+    `mends`: those that a judge has confirmed, by the number of their sentence. Raises `InputError` for a blank answer.
     """
     if item.perspectives:
         return _verified_by_sides(answer, item.perspectives, verifier)
     if not item.context:
         return None
-    ids = found_ids(item) or None
     question = "" if item.question == UNASKED else item.query
-    return verify(answer, item.context, question=question, passage_ids=ids, verifier=verifier)
+    asked = _AnswerWithGiven(answer=answer, context=item.context, question=question)
+    ids = _checked_ids(found_ids(item) or None, len(item.context))
+    return _verified(asked.answer, item.context, ids, verifier, question=question, mends=mends)

@@ -21,6 +21,7 @@ from eirene.core.records import Item, Record, found_ids
 from eirene.core.verification import (
     ClaimVerdict,
     Evidence,
+    FaultyWords,
     QuotationCheck,
     QuotationWord,
     Unit,
@@ -32,7 +33,7 @@ from eirene.views.faults import style_of
 from eirene.views.page import page, script_safe
 from eirene.views.terminal import section
 
-MARKED: Mapping[str, int] = {"supported": 6, "unclear": 12, "unsupported": 54}
+MARKED: Mapping[str, int] = {"supported": 6, "unclear": 12, "unsupported": 53}
 """Percent of the sentences of each verdict that people had marked, in RAGTruth: benchmarks/results/verifier.md."""
 FOREIGN: Mapping[str, int] = {"supported": 5, "unclear": 21, "unsupported": 41}
 """Percent that hold an argument that was not given, in constructed answers to given arguments: the same page."""
@@ -127,7 +128,9 @@ def shown_verification(found: Verification) -> ShownVerification:
         return None if at is None else ShownEvidence(lead, place_of(at, found.unit), at.text, at.passage)
 
     claims = [
-        ShownVerdict(c.n, c.verdict, c.text, c.why or "", evidence(c.evidence, c.verdict), _figures(c, found.unit))
+        ShownVerdict(
+            c.n, c.verdict, c.text, c.why or _told(c.words), evidence(c.evidence, c.verdict), _figures(c, found.unit)
+        )
         for c in found.claims
     ]
     quoted = [ShownVerdict(q.n, q.verdict, q.text, said_of(q), evidence(q.evidence)) for q in found.quotations]
@@ -213,6 +216,13 @@ def _changed(quoted: str, passage: str) -> str:
     if not passage:
         return f'"{quoted}" is added'
     return f'"{passage}" is left out' if not quoted else f'"{quoted}" for "{passage}"'
+
+
+def _told(words: Sequence[FaultyWords]) -> str:
+    """The words that decide, in words."""
+    others = [_changed(one.text, one.instead) for one in words if one.instead is not None]
+    absent = ", ".join(f'"{one.text}"' for one in words if one.instead is None)
+    return "; ".join([*others, *([f"not there: {absent}"] if absent else [])])
 
 
 def _plural(word: str, count: int) -> str:

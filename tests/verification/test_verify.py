@@ -39,11 +39,18 @@ def test_a_right_sentence_is_supported_more_than_its_twin() -> None:
         (good,), (bad,) = claims(right), claims(wrong)
         assert good.verdict == "supported", right
         assert (good.supported or 0.0) > (bad.supported or 0.0), right
+    for right, wrong, passage in [
+        ("The cake is baked at 180 °C.", "The cake is baked at 180 °F.", "Bake the cake at 180 °C for half an hour."),
+        ("It took one week.", "It took ten days.", "The work took 1 week."),
+        ("The train leaves at 2 p.m.", "The train leaves at 2 a.m.", "The train leaves at 14:00."),
+    ]:
+        assert claims(right, passage)[0].verdict == "supported" != claims(wrong, passage)[0].verdict, wrong
 
 
 def test_contradicted_is_what_the_passages_say_with_another_value() -> None:
     (found,) = claims("The bridge was opened in 1950.")
     assert found.verdict == "contradicted"
+    assert [(w.start, w.end, w.text, w.instead) for w in found.words] == [(25, 29, "1950", "1932")]
     assert found.evidence is not None
     assert "opened in 1932" in found.evidence.text
     sound = [
@@ -55,6 +62,10 @@ def test_contradicted_is_what_the_passages_say_with_another_value() -> None:
         ("Iron is not heavier than lead.", "Lead is heavier than iron."),
         ("The study found an effect in women.", "The study found no effect in men. It found one in women."),
         ("Worn shoes cannot be returned.", "Can I return worn shoes? No. Unworn shoes can be returned."),
+        (
+            "1. Hold the button at the back for ten seconds.",
+            "Router model KR-20: to reset it, hold the button at the back for ten seconds until the lamp blinks.",
+        ),
     ]
     assert [row for row in sound if claims(*row)[0].verdict == "contradicted"] == []
 
@@ -179,6 +190,8 @@ def test_a_text_without_sentences_is_read_as_it_is() -> None:
 def test_the_whole_names_what_was_checked_and_what_is_faulty() -> None:
     found = eirene.verify("The bridge was opened in 1932. Its owner is a bank. Is it old?", BRIDGE)
     assert [c.n for c in found.faulty] == [2] and [c.n for c in found.checked] == [1, 2]
+    assert [[w.text for w in c.words] for c in found.claims] == [[], ["owner is a bank"], []]
+    assert all(found.answer[w.start : w.end] == w.text and w.instead is None for c in found.faulty for w in c.words)
     risks = [c.risk for c in found.checked]
     assert found.risk is not None and all(r is not None and r <= found.risk for r in risks)
     nothing, good = (

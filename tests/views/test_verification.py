@@ -28,8 +28,15 @@ def claim(n: int, verdict: str, evidence: Evidence | None = None, text: str = "I
 
 CLAIMS = (
     claim(1, "supported", TRAINS, **NUMBERS),
-    claim(2, "unsupported", OPENED, "It has <b>lamps</b>.\x1b[31m", **NUMBERS),
-    claim(3, "contradicted", OPENED, **NUMBERS),
+    claim(
+        2,
+        "unsupported",
+        OPENED,
+        "It has <b>lamps</b>.\x1b[31m",
+        words=[{"start": 7, "end": 9, "text": "lamps"}],
+        **NUMBERS,
+    ),
+    claim(3, "contradicted", OPENED, words=[{"start": 3, "end": 5, "text": "<i>", "instead": "was"}], **NUMBERS),
     claim(4, "not checked", text="Is it old?", why="a question"),
     claim(5, "unclear", OPENED, **NUMBERS),
 )
@@ -74,7 +81,9 @@ def test_the_table_has_every_verdict_with_its_evidence() -> None:
     for row in [
         "1 supported 0.75 It is so.",
         "passage 1 (bridges:1): It carries trains and cars.",
+        'not there: "lamps"',
         "nearest, passage 1 (bridges:1): The bridge was opened in 1932.",
+        '"<i>" for "was"',
         "3 contradicted 0.75 It is so.",
         "4 not checked Is it old?",
         "5 unclear 0.75 It is so.",

@@ -26,11 +26,14 @@ from eirene.eval.detectors.alignment import AlignmentDetector
 from eirene.eval.detectors.token_judge import UNJUDGED, TokenJudge
 from eirene.eval.detectors.verifier import VerifierDetector
 from eirene.eval.scoring import Scorer, in_order, workers_for
+from eirene.feedback_model.base import FeedbackRequest
+from eirene.feedback_model.embedded.reading import confirmed_mends
 from eirene.models.encoder.runtime import shipped_encoder
 from eirene.models.verifier.runtime import shipped_verifier
 from eirene.text.cancellation import cancel_scope
 from eirene.text.refusals import is_refusal
 from eirene.text.sentences import split_sentences
+from eirene.verification.mends import Mend
 from eirene.verification.verify import verify_item
 
 BY_SIDES = "alignment"
@@ -148,12 +151,15 @@ async def verified(item: Item, judge: TokenJudge | None) -> Verification | Unsco
 
     A call of the judge that fails leaves it unscored, with the reason. Raises `PERMANENT_ERRORS`.
     """
-    with cancel_scope():  # a thread that nobody waits for any more ends at its next sentence
-        found = await asyncio.to_thread(verify_item, item, item.answer)
-    if judge is None or found is None:
-        return found
+    meter, mends = Meter(), dict[int, Mend]()
     try:
-        return await judge.reread(case_of(item), found, meter=Meter())
+        if judge is not None and item.context and not item.perspectives:
+            request = FeedbackRequest(item, item.answer, split_sentences(item.answer), 0)
+            confirmed = await confirmed_mends(request, shipped_verifier(), judge, meter=meter)
+            mends = {request.sentences[i].n: mend for i, mend in confirmed.items()}
+        with cancel_scope():  # a thread that nobody waits for any more ends at its next sentence
+            found = await asyncio.to_thread(verify_item, item, item.answer, mends=mends)
+        return found if judge is None or found is None else await judge.reread(case_of(item), found, meter=meter)
     except BackendError as error:
         if isinstance(error, PERMANENT_ERRORS):
             raise

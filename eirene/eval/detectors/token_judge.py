@@ -11,10 +11,11 @@ from collections.abc import Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
+from eirene.core.grounding import ArgumentGroup, Grounding
 from eirene.core.memo import Memo
 from eirene.core.scores import ArgumentScore, Score, Scores, SentenceScore, Unscored, number, probability
 from eirene.core.usage import Meter
-from eirene.core.verification import ClaimVerdict, ClaimWord, Verification
+from eirene.core.verification import FAULTY, ClaimVerdict, ClaimWord, Verification
 from eirene.eval.base import GIVEN, Case, Detector, Need
 from eirene.eval.detectors.chainpoll import ChainPoll
 from eirene.eval.detectors.chunks import together
@@ -34,6 +35,8 @@ if TYPE_CHECKING:
 
 BAND = (0.2, 0.6)
 """Risks by the verifier between which a sentence is asked about (`benchmarks/judges.py` has what that costs)."""
+CONFIRMED = 0.5
+"""Log-odds of No before a correction, and of Yes after it, from which it holds."""
 UNJUDGED = "the judge gave no reading"
 """How the reason begins where the model said something else."""
 _NO = 0.5
@@ -123,6 +126,13 @@ class TokenJudge:
         risk = answer_risk(risks) if risks else None
         return found.model_copy(update={"claims": claims, "risk": risk, "verifier": self.version})
 
+    async def confirms(self, given: str, before: str, after: str, *, meter: Meter) -> bool:
+        """Whether a text supports a sentence `after` it was corrected, and not `before`, by clear odds. Raises
+        `BackendError` where the model could not be asked."""
+        case = Case("", after, Grounding("context", (ArgumentGroup("context", (given,)),)))
+        old, new = await self._odds_of(case, [before, after], meter)
+        return isinstance(old, float) and isinstance(new, float) and old <= -CONFIRMED and new >= CONFIRMED
+
     async def _odds_of(self, case: Case, claims: Sequence[str], meter: Meter) -> list[float | Unscored]:
         """The log-odds of Yes for each claim: by one token, or by polls where the model gives no probabilities."""
         if self._choice.is_readable:
@@ -192,7 +202,8 @@ def _reread(claim: ClaimVerdict, odds: float | Unscored) -> ClaimVerdict:
     word: ClaimWord = "supported" if judged < _NO and claim.verdict != "contradicted" else "unclear"
     if risk > FAULTED:
         word = claim.verdict if claim.is_faulty else "unsupported"
-    return claim.model_copy(update={"verdict": word, "risk": risk, "judged": judged, "why": None, "unread": False})
+    return claim.model_copy(update={"verdict": word, "risk": risk, "judged": judged, "why": None, "unread": False,
+                                    "words": claim.words if word in FAULTY else ()})  # fmt: skip
 
 
 def _with_reasons(scores: Scores, odds: Sequence[float | Unscored]) -> Scores:

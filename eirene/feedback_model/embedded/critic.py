@@ -9,7 +9,7 @@ from __future__ import annotations
 import asyncio
 import math
 from abc import ABC, abstractmethod
-from collections.abc import AsyncIterator, Callable, Collection, Iterator, Sequence
+from collections.abc import AsyncIterator, Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
@@ -24,11 +24,11 @@ from eirene.core.memo import Memo
 from eirene.core.records import Item, found_ids
 from eirene.core.signature import digest, rng_for
 from eirene.core.usage import Meter
-from eirene.feedback_model.base import FeedbackRequest, Scope
+from eirene.feedback_model.base import ConfirmsCorrections, FeedbackRequest, Scope
 from eirene.feedback_model.citation import cite_passage
 from eirene.feedback_model.embedded.evidence import Critic, OperatingPoint, gather, load_critic, texts_of
 from eirene.feedback_model.embedded.faults import AnswerFault, faults_of
-from eirene.feedback_model.embedded.reading import faults_by_reading, mends_by_reading
+from eirene.feedback_model.embedded.reading import confirmed_mends, faults_by_reading, mends_by_reading
 from eirene.feedback_model.sampling import Says
 from eirene.text.cancellation import check_cancelled
 from eirene.text.form import is_form
@@ -37,6 +37,7 @@ from eirene.text.language import unsupported_language
 if TYPE_CHECKING:
     from eirene.models.encoder.runtime import Encodes
     from eirene.models.verifier.runtime import ReadsPairs
+    from eirene.verification.mends import Mend
 
 _OF_PASSAGES = Scope(
     "no sentence was found unsupported by the passages", "whether something of the passages is missing"
@@ -54,11 +55,17 @@ class _EmbeddedCritic(ABC):
     """What both critics are made of: how an answer is judged is each one's own."""
 
     def __init__(
-        self, encoder: Encodes, *, critic: Critic | None = None, verifier: LoadsVerifier | None = None
+        self,
+        encoder: Encodes,
+        *,
+        critic: Critic | None = None,
+        verifier: LoadsVerifier | None = None,
+        judge: ConfirmsCorrections | None = None,
     ) -> None:
         self._encoder = encoder
         self._critic = load_critic() if critic is None else critic
         self._verifier = verifier
+        self._judge_of_mends = judge
         self._known: Memo[str, tuple[AnswerFault, ...] | str] = Memo(_REMEMBERED)
 
     @property
@@ -67,24 +74,31 @@ class _EmbeddedCritic(ABC):
         return f"embedded:{self._encoder.digest}"
 
     @abstractmethod
-    def _judge(self, request: FeedbackRequest) -> tuple[AnswerFault, ...] | str:
+    def _judge(self, request: FeedbackRequest, confirmed: Mapping[int, Mend]) -> tuple[AnswerFault, ...] | str:
         """The faults of an answer, those of one sentence with the surest first; or why it cannot be judged."""
 
-    async def _samples(self, request: FeedbackRequest, *, start: int, count: int) -> list[Sample]:
+    async def _samples(self, request: FeedbackRequest, *, start: int, count: int, meter: Meter) -> list[Sample]:
         """Draws `start` and after, `count` of them; where nothing can be judged each is invalid and says why."""
-        found = await self._faults(request)
+        found = await self._faults(request, meter)
         if isinstance(found, str):
             return [Sample(invalid=found, not_checked=True)] * count
         draws = Draws(found, len(request.sentences), request.seed, self._critic.point)
         numbers = range(start, start + count)
         return await off_loop(lambda: list(map(draws.sample, numbers)), characters=len(request.answer))
 
-    async def _faults(self, request: FeedbackRequest) -> tuple[AnswerFault, ...] | str:
-        """An answer is judged once, in a thread of its own."""
+    async def _faults(self, request: FeedbackRequest, meter: Meter) -> tuple[AnswerFault, ...] | str:
+        """An answer is judged once, in a thread of its own; what a judge is asked goes on `meter`."""
         item = request.item
         given = item.model_dump(mode="json", include={"question", "perspectives", "context"})
         key = digest([given, list(found_ids(item)), request.answer])
-        return await self._known.get_or_await(key, lambda: asyncio.to_thread(self._judge, request))
+        return await self._known.get_or_await(key, lambda: self._judged(request, meter))
+
+    async def _judged(self, request: FeedbackRequest, meter: Meter) -> tuple[AnswerFault, ...] | str:
+        confirmed: dict[int, Mend] = {}
+        is_read = _has_passages(request.item) and not _not_judged(request)
+        if is_read and self._judge_of_mends is not None and self._verifier is not None:
+            confirmed = await confirmed_mends(request, self._verifier(), self._judge_of_mends, meter=meter)
+        return await asyncio.to_thread(self._judge, request, confirmed)
 
 
 class EmbeddedFeedback(_EmbeddedCritic):
@@ -105,22 +119,26 @@ class EmbeddedFeedback(_EmbeddedCritic):
         self._encoder.encode(list(dict.fromkeys(text for item in items for text in texts_of(item))))
 
     async def draw(self, request: FeedbackRequest, *, start: int, count: int, meter: Meter) -> AsyncIterator[Sample]:
-        """Yields the samples; nothing goes on `meter`, since nothing is called."""
-        for sample in await self._samples(request, start=start, count=count):
+        """Yields the samples; on `meter` goes what a judge is asked, if there is one."""
+        for sample in await self._samples(request, start=start, count=count, meter=meter):
             yield sample
+
+    def judged_by(self, judge: ConfirmsCorrections) -> EmbeddedFeedback:
+        """The same, with mends that passages suggest in other words than theirs, where the judge confirms them."""
+        return EmbeddedFeedback(self._encoder, critic=self._critic, verifier=self._verifier, judge=judge)
 
     async def read_out(self, request: FeedbackRequest, *, meter: Meter, says: Says | None = None) -> Sample:
         """One sample whose `chances` are the shares of draws that would find each sentence faulty."""
-        found = await self._faults(request)
+        found = await self._faults(request, meter)
         if isinstance(found, str):
             return Sample(invalid=found, not_checked=True)
         return Draws(found, len(request.sentences), request.seed, self._critic.point).readout()
 
-    def _judge(self, request: FeedbackRequest) -> tuple[AnswerFault, ...] | str:
+    def _judge(self, request: FeedbackRequest, confirmed: Mapping[int, Mend]) -> tuple[AnswerFault, ...] | str:
         faults = compared(request, self._encoder, self._critic)
         if isinstance(faults, str) or self._verifier is None or not _has_passages(request.item):
             return faults
-        read = faults_by_reading(request, self._verifier())
+        read = faults_by_reading(request, self._verifier(), confirmed=confirmed)
         if isinstance(read, str):
             return read
         others = [f for f in faults if all(finding.kind != "unsupported" for finding in f.findings)]
@@ -226,10 +244,10 @@ class EmbeddedHallucination(_EmbeddedCritic):
 
     async def draw(self, request: FeedbackRequest, *, start: int, count: int, meter: Meter) -> AsyncIterator[Sample]:
         """Yields the samples; nothing goes on `meter`, since nothing is called."""
-        for sample in await self._samples(request, start=start, count=count):
+        for sample in await self._samples(request, start=start, count=count, meter=meter):
             yield sample.model_copy(update={"critic": "hallucination"})
 
-    def _judge(self, request: FeedbackRequest) -> tuple[AnswerFault, ...] | str:
+    def _judge(self, request: FeedbackRequest, confirmed: Mapping[int, Mend]) -> tuple[AnswerFault, ...] | str:
         if self._verifier is not None and _has_passages(request.item):
             why = _not_judged(request)
             return why or faults_by_reading(request, self._verifier(), "unverifiable")

@@ -6,21 +6,25 @@ of the other faulty ones those go that surely nothing supports, the rest is only
 
 from __future__ import annotations
 
+import asyncio
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from types import MappingProxyType
 from typing import TYPE_CHECKING
 
 from eirene.core.critique import Finding, FindingKind
 from eirene.core.grounding import given_texts
-from eirene.feedback_model.base import FeedbackRequest
+from eirene.core.usage import Meter
+from eirene.feedback_model.base import ConfirmsCorrections, FeedbackRequest
 from eirene.feedback_model.citation import cite_passage
 from eirene.feedback_model.embedded.faults import AnswerFault
 from eirene.feedback_model.embedded.removals import Removals
 from eirene.text.clauses import opening_length
 from eirene.text.quoting import one_line
 from eirene.text.sentences import Sentence
+from eirene.verification.claims import claim_of
 from eirene.verification.judging import FAULTED, JudgedSentence, judge_of, log_odds
-from eirene.verification.mends import Mend
+from eirene.verification.mends import Mend, likely_mend
 
 if TYPE_CHECKING:
     from eirene.models.verifier.runtime import ReadsPairs
@@ -30,15 +34,20 @@ VERSION = 13
 _SURE = 3.0
 """Least margin of a faulty sentence, in log odds: no draw of a critique turns a verdict."""
 _SHOWN = 240
+_JUDGED_BY = 4
+"""Sentences of the passages by which a judge confirms a mend, beside the one that carries it."""
 _TOLD = 3
 """Reasons that are told where nothing was checked, the most frequent first."""
 
 
 def faults_by_reading(
-    request: FeedbackRequest, verifier: ReadsPairs, unsupported: FindingKind = "unsupported"
+    request: FeedbackRequest,
+    verifier: ReadsPairs,
+    unsupported: FindingKind = "unsupported",
+    confirmed: Mapping[int, Mend] = MappingProxyType({}),
 ) -> tuple[AnswerFault, ...] | str:
     """The sentences of an answer that its item's passages do not support, in order; `unsupported` is the kind of those
-    that nothing denies.
+    that nothing denies; `confirmed`: see `confirmed_mends`.
 
     Sentences that claim nothing, and those in another language, are not judged. Why there is no judgement where that
     is all of them.
@@ -47,6 +56,7 @@ def faults_by_reading(
     judge = judge_of(tuple(item.context or ()), verifier, question=item.query)
     everything = judge.judge(request.answer, texts)
     judged = {i: own for i, own in enumerate(everything) if own.reading is not None}
+    judged |= {i: judged[i].mended(mend) for i, mend in confirmed.items()}
     if not judged:
         return _nothing_checked([own for own, text in zip(everything, texts, strict=True) if text])
     readings = {i: own.reading for i, own in judged.items() if own.reading is not None}
@@ -63,6 +73,26 @@ def faults_by_reading(
         fault = AnswerFault(i, _margin(own), finding.reason, (finding,))
         found.append(cite_passage(fault, own.evidence.quoted if own.evidence else "", item))
     return tuple(found)
+
+
+async def confirmed_mends(
+    request: FeedbackRequest, verifier: ReadsPairs, judge: ConfirmsCorrections, *, meter: Meter
+) -> dict[int, Mend]:
+    """Mends in other words than the passages', of sentences (by index) without a surer one, that a judge confirms by
+    the sentences of the passages that bear on them. Raises what the judge raises."""
+    texts, confirmed = [s.text for s in request.sentences], dict[int, Mend]()
+    own = judge_of(tuple(request.item.context or ()), verifier, question=request.item.query)
+    judged = await asyncio.to_thread(own.judge, request.answer, texts)
+    for i, (text, one) in enumerate(zip(texts, judged, strict=True)):
+        if one.reading is None or one.mend is not None or text.startswith("|"):  # a row of a table
+            continue
+        mend = await asyncio.to_thread(likely_mend, text, one.reading, own.reader, [*texts[:i], *texts[i + 1 :]])
+        if mend is not None:
+            pieces = [*own.reader.nearest(claim_of(text), _JUDGED_BY), mend.after.evidence]
+            given = "\n".join(dict.fromkeys(piece.text for piece in pieces if piece is not None))
+            if await judge.confirms(given, text, mend.applied(text), meter=meter):
+                confirmed[i] = mend
+    return confirmed
 
 
 def _nothing_checked(judged: Sequence[JudgedSentence]) -> str:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
+from dataclasses import dataclass, field, replace
 
 import pytest
 
@@ -110,6 +110,30 @@ async def test_the_critic_of_hallucinations_calls_what_is_not_given_unverifiable
     critique = vote_on_findings(samples, request.sentences, n_requested=20).critique
     assert critique is not None
     assert [(f.kind, f.edit) for s in critique.sentences for f in s.findings] == [("unverifiable", "")]
+
+
+@dataclass
+class Judge:
+    """Confirms every correction, or none, and keeps what it was asked."""
+
+    says: bool
+    asked: list[tuple[str, str]] = field(default_factory=list)
+
+    async def confirms(self, given: str, before: str, after: str, *, meter: Meter) -> bool:
+        assert "in 1903" in given
+        self.asked.append((before, after))
+        return self.says
+
+
+async def test_a_mend_in_other_words_than_the_passages_takes_a_judge_that_confirms_it() -> None:
+    passage = "The library was opened to the public by Queen Anna in 1903, after eight years of building."
+    answer = "It was in 1930 that Queen Anna let the public into the library."
+    for judge, edit in ((None, None), (Judge(says=False), None), (Judge(says=True), "1903")):
+        model = feedback() if judge is None else feedback().judged_by(judge)
+        samples = await drawn(model, request := asked(answer, passage), 20)
+        critique = select(samples, request.sentences, n_requested=20).critique
+        assert critique is not None and [f.edit for f in critique.sentences[0].findings] == [edit]
+        assert judge is None or judge.asked == [(answer, answer.replace("1930", "1903"))]  # once for all draws
 
 
 async def test_a_draw_hangs_on_seed_and_number_alone() -> None:
