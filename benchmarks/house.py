@@ -24,8 +24,8 @@ from eirene.cli.app import app
 from tests.source_tree import LONG, MODULES, ROOT, SMALL, House, circle_in, faults_of, import_graph, read_house
 
 LIMITS = {
-    "lines": 66_599,
-    "modules": 383,
+    "lines": 66_640,
+    "modules": 384,
     "flags of all commands": 501,
     "lines of benchmarks": 7_612,
     "test cases": 3_361,

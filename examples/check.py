@@ -4,19 +4,9 @@ from collections.abc import Iterator
 from dataclasses import replace
 
 import eirene
-from eirene.core.usage import Meter
 from eirene.gate.checks.base import EditCase, Objection
 from eirene.gate.checks.registry import CHECKS, NamedCheck
-from eirene.refiners.base import RefineTask
-
-
-class Refiner:
-    """Stands for your model: it adds four words."""
-
-    name = "four words more"
-
-    async def refine(self, task: RefineTask, *, meter: Meter) -> str:
-        return "Fans say that trams are quiet. Critics say that rails cost much, as they told us."
+from eirene.testing.parts import ScriptedRefiner
 
 
 def long_sentence(case: EditCase) -> Iterator[Objection]:
@@ -32,7 +22,7 @@ record = eirene.refine(
     mode="improve",
     backend=replace(
         eirene.resolve_backend("embedded"),
-        refiner=Refiner(),
+        refiner=ScriptedRefiner(["Fans say that trams are quiet. Critics say that rails cost much, as they told us."]),
         checks=(NamedCheck("long sentence", long_sentence, mends="always"), *CHECKS),
     ),
 )

@@ -13,8 +13,7 @@ from pathlib import Path
 from rich.console import Console
 
 import eirene
-from eirene.core.usage import Meter
-from eirene.refiners.base import RefineTask
+from eirene.testing.parts import ScriptedRefiner
 from eirene.views.terminal import render
 
 ITEM = json.loads(Path(__file__).with_name("dropped-argument.json").read_text("utf-8"))
@@ -30,19 +29,9 @@ REWRITE = (
 )
 
 
-class Scripted:
-    """Stands for a model: it always writes the same."""
-
-    name = "scripted"
-
-    async def refine(self, task: RefineTask, *, meter: Meter) -> str:
-        """The rewrite."""
-        return REWRITE
-
-
 def main() -> None:
     """Runs the loop on the scripted rewrite and prints the record as the terminal shows it."""
-    parts = dataclasses.replace(eirene.resolve_backend("embedded"), refiner=Scripted())
+    parts = dataclasses.replace(eirene.resolve_backend("embedded"), refiner=ScriptedRefiner([REWRITE]))
     Console().print(render(eirene.refine(ITEM, backend=parts)))
 
 

@@ -3,18 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import AsyncIterator, Mapping, Sequence
-from typing import TypeVar
 
 from eirene.agent.state import Parts
 from eirene.core.critique import Sample
-from eirene.core.errors import BackendError, ScriptExhaustedError
+from eirene.core.errors import BackendError
 from eirene.core.scores import Scores
-from eirene.core.usage import Meter, Usage
+from eirene.core.usage import Meter
 from eirene.eval.base import NOTHING, Case, Need
 from eirene.feedback_model.base import FeedbackRequest
-from eirene.refiners.base import RefineTask
-
-T = TypeVar("T")
+from eirene.testing.parts import ScriptedRefiner, next_of
 
 
 def scripted_parts(
@@ -52,36 +49,7 @@ class ScriptedFeedback:
         """The next `count` samples of the script; each counts as one call."""
         self.requests.append(request)
         for n in range(count):
-            yield _next(self._left, f"sample for number {start + n + 1} of this request", meter)
-
-
-class ScriptedRefiner:
-    """Returns the scripted rewrites one after the other; an exception in the script is raised.
-
-    Records its tasks in `tasks`. Raises `ScriptExhaustedError` when it is called more often than the script is long.
-    """
-
-    name = "scripted"
-
-    def __init__(self, rewrites: Sequence[str | BackendError]) -> None:
-        self._left = list(rewrites)
-        self.tasks: list[RefineTask] = []
-
-    async def refine(self, task: RefineTask, *, meter: Meter) -> str:
-        """The next rewrite of the script; counts as one call."""
-        self.tasks.append(task)
-        return _next(self._left, f"rewrite for call {len(self.tasks)}", meter)
-
-
-def _next(left: list[T | BackendError], what: str, meter: Meter) -> T:
-    """The next step of a script, as one call; an exception among the steps is raised."""
-    if not left:
-        raise ScriptExhaustedError(f"the script has no {what}")
-    meter.add(Usage(calls=1))
-    step = left.pop(0)
-    if isinstance(step, BackendError):
-        raise step
-    return step
+            yield next_of(self._left, f"sample for number {start + n + 1} of this request", meter)
 
 
 class ScriptedDetector:
