@@ -84,11 +84,9 @@ def resolve_backend(backend: Backend, options: BackendOptions | None = None) -> 
     `Parts` with models of your own are returned as they are. Raises `InputError` for a name that stands for nothing,
     `MissingExtraError` for a provider whose package is not installed.
     """
-    from eirene.models.structured import check_structured
-
     options = BackendOptions() if options is None else options
     prompts = prompt_set(options.prompts)  # what is named is looked at, whoever has use for it
-    options = replace(options, prompts=prompts, structured=check_structured(options.structured))
+    options = replace(options, prompts=prompts)
     if isinstance(backend, Parts):
         return backend
     if options.base_url is not None and isinstance(backend, str) and backend.partition(":")[0] in ("embedded", "hf"):
@@ -228,7 +226,9 @@ def _model_parts(
 
 
 def _how(options: BackendOptions, more: str = "") -> str:
-    said = f"t={options.temperature:g},p={options.top_p:g}{more},structured={options.structured}"
+    from eirene.models.structured import check_structured
+
+    said = f"t={options.temperature:g},p={options.top_p:g}{more},structured={check_structured(options.structured)}"
     return said + (",reasons-only" if options.reasons_only else "")
 
 

@@ -13,11 +13,9 @@ from eirene.core.memo import Memo
 from eirene.core.scores import Scores
 from eirene.core.usage import Meter
 from eirene.eval.base import Case, Detector, only_computes
-from eirene.eval.detectors.token_judge import TokenJudge
 from eirene.eval.pairwise import ChatPairwise
 from eirene.eval.registry import build_detector, build_detectors
 from eirene.eval.resources import POLLS, Resources
-from eirene.feedback_model.embedded.critic import EmbeddedFeedback
 from eirene.prompts import SHIPPED, PromptSet
 
 if TYPE_CHECKING:
@@ -63,6 +61,9 @@ def with_judge(
         >>> [detector.name for detector in parts.detectors], sorted(parts.judges)
         (['rouge', 'alignment', 'arrangement', 'judge'], ['judge'])
     """
+    from eirene.eval.detectors.token_judge import TokenJudge
+    from eirene.feedback_model.embedded.critic import EmbeddedFeedback
+
     resources = Resources(
         judge_model=judge, base_url=base_url, polls=polls, seed=seed, price=price, cache=cache, offline=offline,
         structured=structured, prompts=prompts, timeout_s=timeout_s,

@@ -11,11 +11,14 @@ from langchain_core.messages import BaseMessage
 
 import eirene
 from eirene.agent import detectors
+from eirene.agent.check.rows import verified
 from eirene.agent.detectors import with_judge
 from eirene.agent.state import Parts
 from eirene.core.errors import InputError
-from eirene.core.records import Record
+from eirene.core.records import Item, Record
 from eirene.core.scores import Scores, Unscored
+from eirene.eval.detectors.token_judge import cascade_of
+from eirene.eval.resources import Resources
 from eirene.models.scripted import ScriptedChatModel
 from tests.agent.loop import FAULTY, ITEM, OPEN_ITEM, ORIGINAL, scores
 from tests.scripted_parts import ScriptedDetector, scripted_parts
@@ -65,12 +68,21 @@ def test_a_rewrite_that_makes_something_up_is_kept_out() -> None:
     assert "worse than before: unsupported content 0.00 -> 1.00 (by judge)" in record.why
 
 
-def test_given_text_is_what_the_judge_holds_an_answer_against() -> None:
+async def test_given_text_is_what_the_judge_holds_an_answer_against() -> None:
     judge = judge_that_says_yes_to("Trams fly.")
     record = run(ITEM, parts("Trams fly.", judge=judge), mode="improve", max_rounds=1)
     polls = record.rounds[0].scores["judge"].polls
     assert polls is not None and polls.asked == "adherence"
     assert "Trams pollute less." in judge.calls[0].text
+    wrong = "It was in 1930 that Queen Anna let the public into the library."
+    given = ["The library was opened to the public by Queen Anna in 1903, after eight years of building."]
+    item = Item(question="When was it opened?", answer=wrong, context=given)
+    right = wrong.replace("1930", "1903")
+    for says, answer, verdict in (("1930", right, "contradicted"), ("Anna", wrong, "unsupported")):
+        judge = judge_that_says_yes_to(f"in {says} that", f"{says} let")
+        assert eirene.refine(item, backend=with_judge(eirene.resolve_backend("embedded"), judge)).answer == answer
+        found = await verified(item, cascade_of(Resources(judge_model=judge)))
+        assert isinstance(found, eirene.Verification) and [claim.verdict for claim in found.claims] == [verdict]
 
 
 def test_one_text_is_polled_once_in_all_rounds_and_every_call_is_counted() -> None:

@@ -153,11 +153,11 @@ async def verified(item: Item, judge: TokenJudge | None) -> Verification | Unsco
     """
     meter, mends = Meter(), dict[int, Mend]()
     try:
-        if judge is not None and item.context and not item.perspectives:
-            request = FeedbackRequest(item, item.answer, split_sentences(item.answer), 0)
-            confirmed = await confirmed_mends(request, shipped_verifier(), judge, meter=meter)
-            mends = {request.sentences[i].n: mend for i, mend in confirmed.items()}
         with cancel_scope():  # a thread that nobody waits for any more ends at its next sentence
+            if judge is not None and item.context and not item.perspectives:
+                request = FeedbackRequest(item, item.answer, split_sentences(item.answer), 0)
+                confirmed = await confirmed_mends(request, shipped_verifier(), judge, meter=meter)
+                mends = {request.sentences[i].n: mend for i, mend in confirmed.items()}
             found = await asyncio.to_thread(verify_item, item, item.answer, mends=mends)
         return found if judge is None or found is None else await judge.reread(case_of(item), found, meter=meter)
     except BackendError as error:

@@ -346,9 +346,8 @@ async def _edits(_: Json, block: Json, place: str, run: PaperRun) -> Json:
 
     read = {item.id: item for item in map(_biography, open_source(place).rows())}
     corpus, use, encoder = run.out / "references.jsonl", block["use"], shipped_encoder()
-    # Whom a biography is of: what the prompt of WikiBio GPT-3 ends with.
-    titles = {i.id: i.question.rpartition(" about ")[2].strip(" :?") for i in read.values()}
-    lines = (json.dumps({"text": i.gold, "title": titles[i.id]}) + "\n" for i in read.values())
+    titles = (i.question.rpartition(" about ")[2].strip(" :?") for i in read.values())  # whom a prompt ends with
+    lines = (json.dumps({"text": i.gold, "title": t}) + "\n" for i, t in zip(read.values(), titles, strict=True))
     write_text(str(corpus), "".join(lines), force=True)
     try:
         reranker = CrossEncoder(use["rerank"]) if "rerank" in use else None

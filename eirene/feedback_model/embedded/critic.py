@@ -250,7 +250,7 @@ class EmbeddedHallucination(_EmbeddedCritic):
     def _judge(self, request: FeedbackRequest, confirmed: Mapping[int, Mend]) -> tuple[AnswerFault, ...] | str:
         if self._verifier is not None and _has_passages(request.item):
             why = _not_judged(request)
-            return why or faults_by_reading(request, self._verifier(), "unverifiable")
+            return why or faults_by_reading(request, self._verifier(), "unverifiable", confirmed)
         faults = compared(request, self._encoder, self._critic)
         if isinstance(faults, str):
             return faults
